@@ -79,7 +79,7 @@ class Deck(LessonDeck):
         """The letter of the task that gains most, and all gains."""
         most = max(self.gains, key=self.gains.get)
         said = ", ".join(f"{NAMES[task]} {gain:+.1f}" for task, gain in self.gains.items())
-        return f"**{'ABCD'[list(self.gains).index(most)]}**: {said} points, from the embeddings to the best layer."
+        return f"**{'ABCD'[list(self.gains).index(most)]}**: {said} points."
 
     def layers_picture(self) -> Picture:
         """F1 by the layer that the probe reads, for both models."""
@@ -312,7 +312,7 @@ def base_answer() -> str:
     pos, large = published_probing("BERT-base")["POS"], published_probing("BERT-large")["POS"]
     return (
         f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model means nothing in "
-        f"the other.** Shares of the depth can be compared: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
+        f"the other**; shares of the depth: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
     )
 
 

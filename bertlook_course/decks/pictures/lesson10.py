@@ -72,7 +72,7 @@ def large_picture() -> Picture:
         "share of the gain": LayerBars(_gained(pos), 1, pos.expected, f"expected layer {pos.expected:.2f}"),
     }
     return figure_picture(
-        layer_bars_figure(panels, sharey=False, key=False, size=(9.8, 2.0)),
+        layer_bars_figure(panels, sharey=False, key=False, size=(9.8, 1.9)),
         "BERT-large, word classes, as published. Triangle: where the bars balance.",
     )
 
@@ -120,7 +120,7 @@ def base_and_large_picture() -> Picture:
             _gained(pos), 1, pos.expected, f"{pos.expected:.2f} of {depth}: {pos.expected / depth:.2f}"
         )
     return figure_picture(
-        layer_bars_figure(panels, key=False, size=(9.8, 2.0)),
+        layer_bars_figure(panels, key=False, size=(9.8, 1.9)),
         "Word classes: share of the gain by layer, from the released scores. Triangle: the expected layer.",
     )
 

@@ -106,7 +106,7 @@ def render_head_kinds(
             text(middle, grid.bottom + (0.9 + 1.25 * k) * _EM, line, anchor="middle")
             for k, line in enumerate(lines)
         ]
-        x += wide + (spare if len(found) > 1 else 0)
+        x += wide + (_GAP + spare if len(found) > 1 else 0)
     if key and len(found) == 1:
         body += _key_at_right(key, look, x + 2 * _EM, bottom)
     elif key:
