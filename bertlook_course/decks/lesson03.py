@@ -31,7 +31,7 @@ from .common import LessonDeck, letter, short_title, subject
 
 CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"
-_DOGS = ("my dog is cute", "he likes eating")  # short enough to name every row of a map
+_DOGS = ("my dog is cute", "he likes eating")  # short: a map of few cells
 _NEIGHBOURS = ("previous", "next")
 
 
@@ -422,7 +422,8 @@ class Deck(LessonDeck):
         own = weights[np.ix_(sep, sep)].sum(axis=1).mean()
 
         def draw(figure) -> str:
-            map_beside(figure, weights, seen.tokens, f"BERT-base, layer {layer + 1}")
+            named = [token if hidden else "" for token, hidden in zip(seen.tokens, seen.special)]
+            map_beside(figure, weights, named, f"BERT-base, layer {layer + 1}")
             return f"Map: {recording.badge}, mean of its heads on “{' / '.join(_DOGS)}”; SEP → SEP {own:.2f}."
 
         return {

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from bertlook_teach.views import Picture
 
 from ..drawing.figure_pictures import figure_picture
+from ..drawing.figures import legend_outside
 
 
 def small_maps(
@@ -54,7 +55,7 @@ def small_maps(
 def map_beside(
     figure, weights, words: Sequence[str], title: str, *, share: float = 0.36, font_size: float = 18
 ):
-    """Draw a map at the right of a figure's only pair of axes, which becomes narrower; the figure keeps its size.
+    """Draw a map at the right of a figure's only pair of axes, which becomes narrower; the figure keeps its size, its key gets lower.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def map_beside(
         With one pair of axes, as `interval_curves` gives it.
     weights : array of shape (query, key)
     words : sequence of str
-        Of the rows.
+        Of the rows; one that is empty is not named.
     title : str
     share : float
         Of the width, for the map and its words.
@@ -77,10 +78,13 @@ def map_beside(
             f"a map stands beside one panel, with a word for each row; got {len(figure.axes)} panels, "
             f"{len(words)} words for {len(weights)} rows."
         )
-    places = figure.add_gridspec(1, 2, width_ratios=(1 - share, share))
-    figure.axes[0].set_subplotspec(places[0])
+    places, curves = figure.add_gridspec(1, 2, width_ratios=(1 - share, share)), figure.axes[0]
+    curves.set_subplotspec(places[0])
+    for key in list(figure.legends):
+        key.remove()
+        legend_outside(figure, curves, "outside upper left", most=3)
     axes = figure.add_subplot(places[1])
-    axes.imshow(weights, cmap="Blues", vmin=0)
+    axes.imshow(weights, cmap="Blues", vmin=0, aspect="auto")
     axes.set_title(title, fontsize=font_size)
     axes.set_xticks([])
     axes.set_yticks(range(len(words)), words, fontsize=font_size)
