@@ -22,7 +22,7 @@ from bertlook_course.render import (
     render_distance_map,
 )
 from bertlook_course.widgets import DistanceMap, FamilyExplorer
-from bertlook_teach import extract_attention, load_encoder
+from bertlook_teach import extract_attention, load_encoder, load_recording
 from bertlook_teach.measures import THRESHOLDS, js_distances
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -278,7 +278,7 @@ def test_bars_of_tokens_add_up_to_the_distance(specimen):
 
 def test_the_rules_name_the_heads_that_they_show():
     labels = published_map().labels
-    drawn = pictures.rules_picture()
+    drawn = pictures.rules_picture(load_recording("bert-base-uncased"))
     shown = re.findall(r">(\d+)-(\d+)</text>", drawn.svg)
     assert len(shown) == 6 and "BERT-base, recorded" in drawn.sentence
     assert [labels[int(layer) - 1, int(head) - 1] for layer, head in shown] == [

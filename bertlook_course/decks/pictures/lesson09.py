@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bertlook_teach import extract_attention, load_recording, measures
+from bertlook_teach import extract_attention, measures
 from bertlook_teach.model import output_projection
 from bertlook_teach.views import BADGES, MISSING, Picture, model_of
 
@@ -161,9 +161,9 @@ def kinds_picture(deck: Deck) -> Picture:
     return render_head_kinds(panels, table.caption, key=_kinds_of(*sides.values()), numbers=(table,))
 
 
-def rules_picture() -> Picture:
+def rules_picture(recording) -> Picture:
     """For each rule a recorded map of BERT-base: of the heads that have its label, the one that shows it most on this input."""
-    seen = load_recording("bert-base-uncased")[_CATS]
+    seen = recording[_CATS]
     labels, values, maps = published_map().labels, measures.surface_measures(), {}
     for name, (label, line) in measures.THRESHOLDS.items():
         found = np.where(labels == label, np.asarray(values[name](seen)), -np.inf)
@@ -172,7 +172,7 @@ def rules_picture() -> Picture:
         maps[f"{label}\n{layer + 1}-{head + 1}"] = seen.weights[layer, head], f"{measure}\nover {line:.2f}"
     drawn = small_maps(
         maps,
-        "BERT-base, recorded, on “the cat sat on the mat / the cat lay on the rug”: a head with each label. The rules of Figure 6 (Clark et al. 2019) ask for a mean over many texts.",
+        f"{recording.badge}, on “the cat sat on the mat / the cat lay on the rug”: a head with each label. The rules of Figure 6 (Clark et al. 2019) ask for a mean over many texts.",
         size=(9.8, 3.3),
     )
     return replace(drawn, numbers=(thresholds_table(),))
