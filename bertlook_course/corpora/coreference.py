@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 
@@ -54,7 +54,8 @@ class Mention:
     """A phrase that refers to something.
 
     ``start`` and ``end`` are words of the document (half-open), ``head`` is its head word, ``cluster`` names what it refers
-    to, ``kind`` is one of `KINDS`. ``number``, ``gender`` and ``person`` are what the rules compare; "" is unknown.
+    to, ``kind`` is one of `KINDS`. ``number``, ``gender`` and ``person`` are what the rules compare; "" is unknown. A mention with
+    gaps has the spans of its ``parts``; without gaps there are none.
     """
 
     start: int
@@ -65,6 +66,16 @@ class Mention:
     number: str = ""
     gender: str = ""
     person: str = "3"
+    parts: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        return self.parts or ((self.start, self.end),)
+
+    def moved(self, by: int) -> Mention:
+        """The same mention where its document begins elsewhere."""
+        parts = tuple((a + by, b + by) for a, b in self.parts)
+        return replace(self, start=self.start + by, end=self.end + by, head=self.head + by, parts=parts)
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ class CorefDocument:
     mentions: tuple[Mention, ...] = field(default=())
 
     def text(self, mention: Mention) -> str:
-        return " ".join(self.words[mention.start : mention.end])
+        return " ".join(word for start, end in mention.spans for word in self.words[start:end])
 
 
 # --- reading -------------------------------------------------------------------------------------------
@@ -93,7 +104,8 @@ def iter_coreference(
 
     A JSONL line holds ``doc_id``, ``tokens``, ``sentences`` (spans of tokens) and ``mentions`` (objects with ``span`` and
     ``cluster``; ``head``, ``type`` and ``pronoun`` are used where they are there). Spans are half-open, counted from 0. In CoNLL-U
-    the sentences of a document stand one after the other.
+    the sentences of a document stand one after the other. A mention in parts, ``e1[1/2]`` and ``e1[2/2]``, is one mention; what a
+    mention has of empty nodes is left out, and one of empty nodes alone is none, since no model reads them.
 
     Parameters
     ----------
@@ -186,24 +198,28 @@ def _documents(sentences, fields: list[str], place: str, broken: Callable) -> It
             except ValueError as error:
                 broken(error)
                 continue
-            for first, last, values in found:
-                head = _head_in_tree(sentence.governors, first, last, values.get("minspan", ""))
-                mentions.append(
-                    _mention(
-                        start=start + first,
-                        end=start + last,
-                        head=start + head,
-                        cluster=values["GRP"],
-                        span=sentence.words[first:last],
-                        head_at=head - first,
-                        upos=sentence.upos[head],
-                        xpos=sentence.xpos[head],
-                        etype=values.get("etype", ""),
-                    )
-                )
+            mentions += (_in_sentence(sentence, *one).moved(start) for one in found)
             words += sentence.words
             spans.append((start, len(words)))
         yield CorefDocument(doc_id, tuple(words), tuple(spans), _in_order(mentions))
+
+
+def _in_sentence(sentence, parts: Sequence[tuple[int, int]], values: dict[str, str]) -> Mention:
+    """A mention of a sentence; its places count from the sentence's beginning."""
+    places = [word for first, last in parts for word in range(first, last)]
+    at = _head_in_tree(sentence.governors, places, values.get("minspan", ""))
+    mention = _mention(
+        start=places[0],
+        end=places[-1] + 1,
+        head=places[at],
+        cluster=values["GRP"],
+        span=[sentence.words[word] for word in places],
+        head_at=at,
+        upos=sentence.upos[places[at]],
+        xpos=sentence.xpos[places[at]],
+        etype=values.get("etype", ""),
+    )
+    return replace(mention, parts=parts) if len(parts) > 1 else mention
 
 
 def _entity_fields(path: Path) -> list[str]:
@@ -231,48 +247,81 @@ def _too_long(n: int) -> str:
 _BRACKET = re.compile(r"\(([^()]+)\)|\(([^()]+)|([^()]+)\)")
 
 
-def entity_spans(sentence, fields, where):
-    """(first, last + 1, values) of each mention of a sentence; brackets close by name, so they may nest and cross."""
+_PART = re.compile(r"(.*)\[(\d+)/(\d+)\]")
+
+
+def entity_spans(sentence, fields, where) -> list[tuple[tuple[tuple[int, int], ...], dict[str, str]]]:
+    """(spans of its parts, values) of each mention of a sentence that has a word; brackets close by name, so they may nest and cross."""
     opened: dict[str, list] = {}
     found = []
-    for word, misc in enumerate(sentence.misc):
-        value = misc.get("Entity")
-        if not value:
-            continue
+    places = [(i, i + 1, misc) for i, misc in enumerate(sentence.misc)] + [
+        (n, n, m) for n, m in sentence.empty
+    ]
+    for first, last, misc in sorted(places, key=lambda place: place[:2]):
+        value = misc.get("Entity") or ""
         for single, begin, end in _BRACKET.findall(value):
             if single or begin:
-                parts = (single or begin).split("-", len(fields) - 1)
-                values = dict(zip(fields, parts))
-                group = values["GRP"] = values["GRP"].partition("[")[0]
-                if single:
-                    found.append((word, word + 1, values))
-                else:
-                    opened.setdefault(group, []).append((word, values))
-            else:
-                group = end.partition("-")[0].partition("[")[0]
-                if not opened.get(group):
+                values = dict(zip(fields, (single or begin).split("-", len(fields) - 1)))
+                opened.setdefault(values["GRP"], []).append((first, values))
+            if single or end:
+                name = values["GRP"] if single else end.partition("-")[0]
+                if not opened.get(name):
                     raise ValueError(
-                        f"{where}, word {word + 1}: Entity={value} closes {group!r}, which is not open."
+                        f"{where}, word {last}: Entity={value} closes {name!r}, which is not open."
                     )
-                first, values = opened[group].pop()
-                if word + 1 - first > MOST_WORDS:
-                    raise ValueError(f"{where}, word {word + 1}: {_too_long(word + 1 - first)}")
-                found.append((first, word + 1, values))
-    left = sorted(group for group, stack in opened.items() if stack)
+                start, values = opened[name].pop()
+                if last - start > MOST_WORDS:
+                    raise ValueError(f"{where}, word {last}: {_too_long(last - start)}")
+                found.append(((start, last), values))
+    left = sorted(name for name, stack in opened.items() if stack)
     if left:
         raise ValueError(
             f"{where}: the mentions {', '.join(left[:10])} are opened and not closed in their sentence."
         )
-    return found
+    joined = [
+        (tuple(part for part in parts if part[0] < part[1]), values)
+        for parts, values in _joined(found, where)
+    ]
+    return [(parts, values) for parts, values in joined if parts]
 
 
-def _head_in_tree(governors: Sequence[int], first: int, last: int, minspan: str) -> int:
-    """The word of the span whose governor lies outside it; of several, the first within the minimal span."""
-    outside = [i for i in range(first, last) if not first <= governors[i] < last]
+def _joined(found, where: str) -> list[tuple[list[tuple[int, int]], dict[str, str]]]:
+    """Mentions in parts, ``e1[1/2] ... e1[2/2]``, as one each; what is said of a mention stands at its first part."""
+    whole, waiting = [], {}
+    for span, values in found:
+        match = _PART.fullmatch(values["GRP"])
+        if not match:
+            whole.append(([span], values))
+            continue
+        name, number, count = match[1], int(match[2]), int(match[3])
+        begun = waiting.setdefault((name, count), [])
+        if number == 1:
+            begun.append(([span], values | {"GRP": name}))
+            whole.append(begun[-1])
+        elif one := next((one for one in begun if len(one[0]) == number - 1), None):
+            one[0].append(span)
+        else:
+            raise ValueError(
+                f"{where}: part {number} of {count} of the mention {name} comes without the part before it. {_TOGETHER}"
+            )
+    for (name, count), begun in waiting.items():
+        if short := next((parts for parts, _ in begun if len(parts) != count), None):
+            raise ValueError(
+                f"{where}: the mention {name} has {count} parts; {len(short)} of them are here. {_TOGETHER}"
+            )
+    return whole
+
+
+_TOGETHER = "The parts of a mention must stand in one sentence, in their order."
+
+
+def _head_in_tree(governors: Sequence[int], places: Sequence[int], minspan: str) -> int:
+    """Which of a mention's words has its governor outside of it; of several, the first within the minimal span."""
+    inside = set(places)
+    outside = [at for at, word in enumerate(places) if governors[word] not in inside]
     if match := re.match(r"(\d+)(?:-(\d+))?", minspan):
         low, high = int(match[1]), int(match[2] or match[1])
-        within = [i for i in outside if low <= i - first + 1 <= high]
-        outside = within or outside
+        outside = [at for at in outside if low <= at + 1 <= high] or outside
     return outside[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from bertlook_teach.model import check_reading
 
@@ -47,11 +46,7 @@ def cut_documents(
 
 def _part(document: CorefDocument, sentences) -> CorefDocument:
     first, last = sentences[0][0], sentences[-1][1]
-    mentions = tuple(
-        replace(m, start=m.start - first, end=m.end - first, head=m.head - first)
-        for m in document.mentions
-        if first <= m.start and m.end <= last
-    )
+    mentions = tuple(m.moved(-first) for m in document.mentions if first <= m.start and m.end <= last)
     moved = tuple((a - first, b - first) for a, b in sentences)
     return CorefDocument(document.doc_id, document.words[first:last], moved, mentions)
 

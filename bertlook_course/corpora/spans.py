@@ -68,7 +68,8 @@ def treebank_edges(sentences: Iterable, task: str, *, seed: int = 0) -> list[Edg
         For example `bertlook_course.corpora.load_treebank()`.
     task : {"pos", "dep", "entity", "coref"}
         The universal word class of each word; the relation of each word but the root, from the word and its governor; the kind
-        of each mention (person, place, ...); whether two mentions within three sentences are the same thing.
+        of each mention (person, place, ...); whether two mentions within three sentences are the same thing. A mention with gaps
+        is no span and is not asked about.
     seed : int
         For "coref": which pairs of different things are asked, at most two for each pair of the same.
 
@@ -107,9 +108,9 @@ def _relations(sentence) -> Iterable[EdgeTarget]:
 
 def _entities(sentence) -> Iterable[EdgeTarget]:
     where = sentence.sent_id or "a sentence"
-    for first, end, values in entity_spans(sentence, ["GRP", "etype", "minspan"], where):
-        if values.get("etype"):
-            yield EdgeTarget((first, end), None, values["etype"])
+    for parts, values in entity_spans(sentence, ["GRP", "etype", "minspan"], where):
+        if values.get("etype") and len(parts) == 1:
+            yield EdgeTarget(parts[0], None, values["etype"])
 
 
 def coreference_edges(
@@ -132,7 +133,7 @@ def coreference_edges(
         for start in range(0, len(document.sentences), window):
             spans = document.sentences[start : start + window]
             low, high = spans[0][0], spans[-1][1]
-            inside = [m for m in document.mentions if low <= m.start and m.end <= high]
+            inside = [m for m in document.mentions if low <= m.start and m.end <= high and not m.parts]
             pairs = [(a, b) for i, a in enumerate(inside) for b in inside[i + 1 :]]
             same = [pair for pair in pairs if pair[0].cluster == pair[1].cluster]
             other = [pair for pair in pairs if pair[0].cluster != pair[1].cluster and not _nested(*pair)]

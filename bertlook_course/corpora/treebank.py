@@ -20,8 +20,8 @@ class TreebankSentence:
     """One annotated sentence.
 
     ``governors`` are zero-based, -1 for the root: CoNLL-U counts from 1 with 0 for the root, and is converted
-    here, once. Multi-word tokens are represented by their syntactic words; empty nodes and the enhanced
-    dependencies are not read.
+    here, once. Multi-word tokens are represented by their syntactic words; enhanced dependencies are not read, and of an empty
+    node only the last column with its place, (words before it, what it says) in ``empty``: mentions may begin or end there.
     """
 
     words: tuple[str, ...]
@@ -34,6 +34,7 @@ class TreebankSentence:
     text: str = ""
     sent_id: str = ""
     doc_id: str = ""
+    empty: tuple[tuple[int, dict[str, str]], ...] = ()
 
     def __len__(self) -> int:
         return len(self.words)
@@ -91,7 +92,9 @@ def iter_conllu(
     before = len(left_out)
     doc_id, found = "", False
     for start, lines in _conllu_blocks(path):
-        doc_id = _document(lines, doc_id)  # also of a sentence that will be left out
+        doc_id = _document(
+            lines, doc_id, f"{Path(path).name}, line {start}"
+        )  # also of one that will be left out
         try:
             sentence = _parse_block(lines, start, doc_id)
         except _BrokenSentence as error:
@@ -145,12 +148,11 @@ def _conllu_blocks(path: str | Path) -> Iterator[tuple[int, list[str]]]:
         yield start, block
 
 
-def _document(lines: list[str], doc_id: str) -> str:
-    """The document these lines belong to: a new one if they name it, else the one before."""
+def _document(lines: list[str], doc_id: str, place: str) -> str:
+    """The document these lines belong to: a new one if they say so, by its name or else by where it begins; else the one before."""
     for line in lines:
-        found = re.match(r"#\s*newdoc\s+id\s*=(.*)", line)
-        if found and (name := found[1].strip()):
-            return name
+        if found := re.match(r"#\s*newdoc(?:\s+id\s*=(.*)|\s*$)", line):
+            return (found[1] or "").strip() or place
     return doc_id
 
 
@@ -173,6 +175,10 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
         if not line.startswith("#") and columns != 10:
             raise _BrokenSentence(
                 number, f"CoNLL-U has 10 columns with tabs between them; got {columns}: {line[:60]!r}."
+            )
+        if not line.startswith("#") and "  " in line:  # the library would cut the column there
+            raise _BrokenSentence(
+                number, f"two spaces stand side by side in a column; leave one of them: {line[:60]!r}."
             )
     try:
         [tokens] = conllu.parse("\n".join(lines) + "\n\n")
@@ -209,7 +215,12 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
         text=about.get("text", " ".join(row["form"] for row in rows)),
         sent_id=about.get("sent_id", ""),
         doc_id=doc_id,
+        empty=tuple((row["id"][0], row["misc"]) for row in tokens if _is_empty_node(row) and row["misc"]),
     )
+
+
+def _is_empty_node(row) -> bool:
+    return isinstance(row["id"], tuple) and row["id"][1] == "."
 
 
 def _require_tree(governors: tuple[int, ...], line: int) -> None:

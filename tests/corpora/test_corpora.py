@@ -27,6 +27,7 @@ from bertlook_course.corpora import (
     read_coreference,
     read_pairs,
     read_texts,
+    treebank_edges,
 )
 from bertlook_course.corpora import treebank as treebank_module
 
@@ -171,6 +172,7 @@ BROKEN = [
     (edit("RB\t_\t3", "RB\t_\t2"), r"the arcs run in a cycle through word 2"),
     (edit("5\t.\t.", "6\t.\t."), r"word ids must be 1, 2, 3 \.\.\.; got \[1, 2, 3, 4, 6\]"),
     (edit("VB\t_\t0\troot", "VB\t_\tx\troot"), r"line 12: not readable as CoNLL-U"),
+    (edit("4\tit", "4\ti  t"), r"line 20: two spaces stand side by side in a column; leave one of them: '4"),
     ("", "holds no sentence"),
     ("# text = nothing\n\n", "word ids must be"),
 ]
@@ -311,6 +313,92 @@ def test_sentences_of_a_document_follow_each_other(write, spans, fits):
     else:
         with pytest.raises(ValueError, match="line 1: sentences follow each other"):
             read_coreference(path)
+
+
+def entities(*rows, begins="# newdoc id = d\n"):
+    """A sentence in CoNLL-U from its ids and what stands in its last column; every word hangs on the first."""
+    lines = []
+    for number, said in rows:
+        head = "_" if "." in number else "0" if number == "1" else "1"
+        lines.append(
+            f"{number}\tw{number}\t_\tPRON\t_\t_\t{head}\t_\t_\t{said and 'Entity=' + said or '_'}\n"
+        )
+    return begins + "".join(lines) + "\n"
+
+
+LATER = entities(("1", "(e1--1-)"), begins="")
+
+
+@pytest.mark.parametrize(
+    "rows, found",
+    [
+        # parts of one mention
+        ([("1", "(e1[1/2]--1-)"), ("2", ""), ("3", "(e1[2/2])")], [("w1 w3", 0, 3, 0)]),
+        ([("1", "(e1[1/2]--1-"), ("2", "e1[1/2])"), ("3", ""), ("4", "(e1[2/2])")], [("w1 w2 w4", 0, 4, 0)]),
+        ([("1", "(e1[1/3])"), ("2", "(e2)"), ("3", "(e1[2/3])"), ("4", ""), ("5", "(e1[3/3])")], [("w1 w3 w5", 0, 5, 0), ("w2", 1, 2, 1)]),
+        ([("1", "(e1[1/2])"), ("2", "(e1[1/2])"), ("3", "(e1[2/2])"), ("4", "(e1[2/2])")], [("w1 w3", 0, 3, 0), ("w2 w4", 1, 4, 1)]),
+        # empty nodes at the beginning, at the end, in between, alone
+        ([("1", ""), ("2", ""), ("2.1", "(e1--1-"), ("3", "e1)")], [("w3", 2, 3, 2)]),
+        ([("1", "(e1--1-"), ("1.1", "e1)"), ("2", "")], [("w1", 0, 1, 0)]),
+        ([("0.1", "(e1--1-"), ("1", ""), ("1.1", "(e2)"), ("2", "e1)")], [("w1 w2", 0, 2, 0)]),
+        ([("1", "(e1)"), ("1.1", "(e1)(e2"), ("1.2", "e2)"), ("2", "")], [("w1", 0, 1, 0)]),
+        ([("1", "(e1[1/2])"), ("2", ""), ("2.1", "(e1[2/2])")], [("w1", 0, 1, 0)]),
+    ],
+)  # fmt: skip
+def test_mentions_in_parts_and_at_empty_nodes_are_read(write, rows, found):
+    [document] = read_coreference(write(entities(*rows) + LATER, "a.conllu"))
+    assert [(document.text(m), m.start, m.end, m.head) for m in document.mentions[:-1]] == found
+    assert document.text(document.mentions[-1]) == "w1" and document.mentions[-1].start == len(rows) - sum(
+        "." in n for n, _ in rows
+    )
+
+
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        ([("1", "(e1[1/2])"), ("2", "")], "the mention e1 has 2 parts; 1 of them are here. The parts of a mention must stand in one sentence"),
+        ([("1", "(e1[2/2])"), ("2", "")], "part 2 of 2 of the mention e1 comes without the part before it"),
+        ([("1", "(e1[1/2])"), ("2", "(e1[2/3])")], "part 2 of 3 of the mention e1 comes without"),
+        ([("1", "(e1"), ("1.1", "e2)")], "word 1: Entity=e2.* closes 'e2', which is not open"),
+        ([("1", ""), ("1.1", "(e1")], "the mentions e1 are opened and not closed"),
+    ],
+)  # fmt: skip
+def test_parts_that_do_not_belong_together_are_refused(write, rows, message):
+    with pytest.raises(ValueError, match=message):
+        read_coreference(write(entities(*rows) + LATER, "a.conllu"))
+
+
+def test_a_mention_with_gaps_keeps_them_where_its_document_is_cut_and_is_no_span(write, monkeypatch):
+    rows = [
+        ("1", "(e1[1/2]-person-1-)"),
+        ("2", ""),
+        ("3", "(e1[2/2])"),
+        ("4", "(e1-person-1-)"),
+        ("5", "(e2-person-1-)"),
+    ]
+    sentences = read_conllu(write(entities(("1", "")) + entities(*rows, begins=""), "a.conllu"))
+    [document] = coreference_documents(sentences)
+    monkeypatch.setattr(document_parts, "check_reading", lambda encoder, words: (len(words) + 2, ""))
+    (_, part), _ = cut_documents(SimpleNamespace(max_tokens=7), [document])
+    assert [part.text(m) for m in part.mentions] == ["w1 w3", "w4", "w5"] and part.mentions[0].spans == (
+        (0, 1),
+        (2, 3),
+    )
+    assert [t.span1 for t in treebank_edges(sentences, "entity")[0].targets] == [(3, 4), (4, 5)]
+    assert coreference_edges([document]) == []
+
+
+@pytest.mark.parametrize("begins", ["# newdoc\n", "# newdoc \n", "#newdoc id =\n"])
+def test_a_document_without_a_name_is_one_of_its_own(write, begins):
+    """Two blocks with one word each; the entity e1 of the first is not that of the second."""
+    two = entities(("1", "(e1--1-)"), begins=begins) * 2
+    path = write(two + entities(("1", "(e1--1-)"), begins="# newpar\n"), "a.conllu")
+    sentences = read_conllu(path)
+    assert [s.doc_id for s in sentences] == ["a.conllu, line 1", "a.conllu, line 4", "a.conllu, line 4"]
+    assert [len(half) for half in halves_by_document(sentences)] == [1, 2]
+    assert [len(d.mentions) for d in read_coreference(path)] == [1, 2]
+    with pytest.raises(ValueError, match="holds no two mentions of one thing"):
+        read_coreference(write(two, "b.conllu"))
 
 
 # --- sentences without end -----------------------------------------------------------------------------
