@@ -1,12 +1,15 @@
 """Texts with key phrases: what a careful indexer would mark, so that a head's weights can be held against it.
 
-A phrase is found where its words stand in the text one after another, as whole words, upper and lower case alike. Phrases that do
-not occur are kept and named (`KeyphraseDocument.missing`): a measure over the text cannot find them, and its n should say so.
+A phrase is found where its words stand in the text one after another, as whole words, upper and lower case alike, and however
+letters and their marks are spelled (NFC, NFD). In scripts without spaces (Chinese, Japanese, Thai, ...) each sign is a word, and a
+phrase is found wherever its signs stand. Phrases that do not occur are kept and named (`KeyphraseDocument.missing`): a measure over
+the text cannot find them, and its n should say so.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +28,11 @@ MOST_STEPS = 1_000_000_000  # characters of a text times those of its phrases: e
 
 Span = tuple[int, int]
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+# Han, Hiragana and Katakana, Thai, Lao, Tibetan, Burmese, Khmer.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u3029\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,8 @@ class KeyphraseDocument:
     @cached_property
     def spans(self) -> tuple[tuple[Span, ...], ...]:
         """For each phrase, all the places where it occurs: half-open spans of characters, in order."""
-        return tuple(_occurrences(phrase, self.text) for phrase in self.keyphrases)
+        taken_apart, places = _apart(self.text)
+        return tuple(_occurrences(phrase, taken_apart, places) for phrase in self.keyphrases)
 
     @property
     def in_text(self) -> tuple[bool, ...]:
@@ -77,8 +85,14 @@ class KeyphraseDocument:
 
     @cached_property
     def word_spans(self) -> tuple[Span, ...]:
-        """Characters of each word; a punctuation mark is a word of its own."""
-        return tuple(match.span() for match in _WORD.finditer(self.text))
+        """Characters of each word; a punctuation mark is a word of its own, and so is a sign of a script without spaces."""
+        starts = [
+            i
+            for i, c in enumerate(self.text)
+            if not c.isspace() and not (i and _joined(self.text[i - 1 : i + 1]))
+        ]
+        ends = [*starts[1:], len(self.text)]
+        return tuple((a, a + len(self.text[a:b].rstrip())) for a, b in zip(starts, ends))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -210,10 +224,45 @@ def halves(
     return train, test
 
 
-def _occurrences(phrase: str, text: str) -> tuple[Span, ...]:
-    """Where the words of the phrase stand one after another; any white space may be between them."""
-    words = r"\s+".join(map(re.escape, phrase.split()))
-    return tuple(match.span() for match in re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE))
+def _is_mark(character: str) -> bool:
+    """Whether it is written upon the letter before it: an accent, a tone, a vowel sign."""
+    return unicodedata.category(character).startswith("M")
+
+
+def _joined(two: str) -> bool:
+    """Whether two characters side by side belong to one word."""
+    before, after = two
+    if _is_mark(after):
+        return not before.isspace()
+    letters = all(c.isalnum() or c == "_" or _is_mark(c) for c in two)
+    return letters and not _UNSPACED.search(two)
+
+
+def _apart(text: str) -> tuple[str, list[Span]]:
+    """A text with marks taken off their letters (NFD), and for each of its characters the span of the text that it came from."""
+    apart, places, start = [], [], 0
+    for end in range(1, len(text) + 1):
+        if end == len(text) or not unicodedata.combining(text[end]):
+            apart.append(unicodedata.normalize("NFD", text[start:end]))
+            places += [(start, end)] * len(apart[-1])
+            start = end
+    return "".join(apart), places
+
+
+def _occurrences(phrase: str, text: str, places: list[Span]) -> tuple[Span, ...]:
+    """Where the words of the phrase stand one after another, any white space between them, in a text from `_apart`."""
+    words = r"\s+".join(map(re.escape, unicodedata.normalize("NFD", phrase).split()))
+    found: list[Span] = []
+    last = 0
+    for match in re.finditer(f"(?=({words}))", text, re.IGNORECASE):
+        start, end = match.span(1)
+        cut = (start and _joined(text[start - 1 : start + 1])) or (
+            end < len(text) and _joined(text[end - 1 : end + 1])
+        )
+        if start >= last and not cut:
+            found.append((places[start][0], places[end - 1][1]))
+            last = end
+    return tuple(found)
 
 
 def _document(line: str, where: str) -> KeyphraseDocument:
@@ -229,7 +278,7 @@ def _document(line: str, where: str) -> KeyphraseDocument:
             f"{where}: {len(phrases):,} key phrases of {sum(map(len, phrases)):,} characters in a text of {len(text):,} are too many to look for; "
             "cut the text, or leave phrases out."
         )
-    lower = [" ".join(phrase.lower().split()) for phrase in phrases]
+    lower = [" ".join(unicodedata.normalize("NFC", phrase).lower().split()) for phrase in phrases]
     if len(set(lower)) < len(lower):
         twice = next(phrase for i, phrase in enumerate(lower) if phrase in lower[:i])
         raise ValueError(f"{where}: the phrase {twice!r} is listed twice (upper and lower case are alike).")

@@ -33,6 +33,9 @@ _FIRST = ("sentence1", "#1 string", "question1", "question", "premise", "sentenc
 
 _SECOND = ("sentence2", "#2 string", "question2", "hypothesis", "s2", "text_pair")
 
+# What data sets write where nobody gave a label: GLUE -1, SNLI -, others a word. Not "none", which is a class in some.
+_NO_LABEL = {"", "-1", "-", "--", "?", "hidden", "n/a", "na", "nan", "null", "unlabeled", "unlabelled"}
+
 _LABEL = ("label", "quality", "score", "is_duplicate", "gold_label")
 
 
@@ -141,11 +144,8 @@ class Task:
 
 
 def _check_label(place: str, label, labels: Sequence[str]) -> None:
-    if label is None or label == "" or label == "-1":
-        raise ValueError(
-            f"{place} has no label{' (-1 is how GLUE marks a hidden one)' if label == '-1' else ''}. Leave it out, or use a file "
-            "with labels."
-        )
+    if label is None or (label not in labels and _is_mark(label)):
+        _refuse_no_label(place, label)
     if labels and label not in labels:
         number = isinstance(label, (int, float))
         raise ValueError(
@@ -154,6 +154,18 @@ def _check_label(place: str, label, labels: Sequence[str]) -> None:
         )
     if not labels and (isinstance(label, (str, bool)) or not math.isfinite(label)):
         raise ValueError(f"{place} has the label {label!r}, where a number is expected (a regression).")
+
+
+def _is_mark(label) -> bool:
+    return isinstance(label, str) and label.lower() in _NO_LABEL
+
+
+def _refuse_no_label(place: str, label) -> None:
+    mark = f" ({label} is how data sets mark a hidden one)" if label else ""
+    raise ValueError(
+        f"{place} has no label{mark}. Leave it out, or use a file with labels."
+        + (" If it is a class, give it a name in letters." if label else "")
+    )
 
 
 def _require_classes(name: str, labels: Sequence[str], train: Sequence[Example]) -> None:
@@ -253,7 +265,10 @@ def read_examples(path: str | Path) -> list[Example]:
     # Scores such as 5.0, 4.75: one fraction makes all of them numbers.
     fraction = next((number for number, example in rows if isinstance(example.label, float)), None)
     start, first = rows[0]
+    labels = {example.label for _, example in rows}
     for number, example in rows:
+        if labels == {-1.0} or (_is_mark(example.label) and not _is_meant(example.label, labels)):
+            _refuse_no_label(f"{path}, line {number}", example.label)
         if (example.text_pair is None) != (first.text_pair is None):
             kind = "one text" if example.text_pair is None else "a pair"
             raise ValueError(
@@ -267,6 +282,13 @@ def read_examples(path: str | Path) -> list[Example]:
     if fraction is None:
         return [example for _, example in rows]
     return [replace(example, label=float(example.label)) for _, example in rows]
+
+
+def _is_meant(label: str, labels: set) -> bool:
+    """Whether a mark is more than that beside the other labels of its file: "-" beside "+", -1 among fractions."""
+    return (label == "-" and "+" in labels) or (
+        label == "-1" and any(isinstance(one, float) for one in labels)
+    )
 
 
 def _jsonl(path: Path) -> Iterator[tuple[int, Example]]:
@@ -331,10 +353,7 @@ def _example(path: Path, number: int, first, second, label, **extra: str) -> Exa
             raise ValueError(f"{place}: a text is empty or not a text: {text!r}.")
     if isinstance(label, (bool, list, dict)):
         raise ValueError(f"{place}: a label is a text or a number; got {label!r:.60}.")  # noqa: TRY004 - a file is wrong, not a call
-    label = _label(label)
-    if label in ("", "-1"):
-        _check_label(place, label, ())
-    return Example(first.strip(), None if second is None else second.strip(), label, **extra)
+    return Example(first.strip(), None if second is None else second.strip(), _label(label), **extra)
 
 
 def _label(label) -> str | float:

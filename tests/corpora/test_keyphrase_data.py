@@ -202,6 +202,57 @@ def test_a_phrase_is_found_as_whole_words_in_any_case():
     assert [len(places) for places in document.spans] == [2, 1, 1, 0]
 
 
+NFC, NFD = "caf\u00e9", "cafe\u0301"
+
+
+@pytest.mark.parametrize(
+    "text, phrase, found",
+    [
+        (f"{NFD} x", NFC, [NFD]),
+        (f"A {NFC}, x", NFD, [NFC]),
+        (f"{NFD} {NFC} {NFD.upper()}", NFC, [NFD, NFC, NFD.upper()]),
+        (f"{NFC} {NFD}", "cafe", []),
+        ("e\u0301\u0323t", "e\u0323\u0301t", ["e\u0301\u0323t"]),
+        ("\ud558\ub2e4 \ud55c", "\ud558", []),
+        ("\u1112\u1161\u11ab x", "\ud55c", ["\u1112\u1161\u11ab"]),
+        ("我们研究神经网络", "神经网络", ["神经网络"]),
+        ("我们研究神经网络。神经网络很大", "神经网络", ["神经网络"] * 2),
+        ("用BERT模型", "bert", ["BERT"]),
+        ("用BERTs模型", "bert", []),
+        ("ニューラルネットは速い", "ニューラルネット", ["ニューラルネット"]),
+        ("ガス", "カ", []),
+        ("เราศึกษาโครงข่ายประสาท", "โครงข่าย", ["โครงข่าย"]),
+        ("กี่", "ก", []),
+        ("विद्यालय", "विद्या", []),
+        ("aa a a", "a a", ["a a"]),
+        ("x a a a a", "a a", ["a a"] * 2),
+    ],
+)
+def test_a_phrase_is_found_however_it_is_spelled_and_in_scripts_without_spaces(text, phrase, found):
+    document = KeyphraseDocument("1", text, (phrase,))
+    assert [document.text[a:b] for a, b in document.spans[0]] == found
+    assert [w for w, key in zip(document.words, document.is_key()) if key] or not found
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (f"Un {NFD}\u0301!", ["Un", f"{NFD}\u0301", "!"]),
+        ("我们用BERT，", ["我", "们", "用", "BERT", "，"]),
+        ("กี่ a_b  c-d.\n", ["กี่", "a_b", "c", "-", "d", "."]),
+        ("विद्या है", ["विद्या", "है"]),
+        (" \u0301x", ["\u0301x"]),
+    ],
+)
+def test_a_letter_keeps_its_marks_and_each_sign_without_spaces_is_a_word(text, words):
+    assert list(KeyphraseDocument("1", text, ()).words) == words
+
+
+def test_the_words_of_the_shipped_texts_are_letters_in_a_row_or_marks():
+    for document in DOCUMENTS:
+        assert document.words == tuple(re.findall(r"\w+|[^\w\s]", document.text))
+
+
 def test_words_and_key_words_go_together():
     document = KeyphraseDocument("1", "Old tide mills, driven by the tide.", ("tide mills", "tide"))
     assert document.words == ("Old", "tide", "mills", ",", "driven", "by", "the", "tide", ".")
@@ -235,6 +286,7 @@ def test_key_wordpieces_agree_with_key_words(tokenizer):
             "keyphrases must be a list of texts, none of them empty",
         ),
         ({**GOOD, "keyphrases": ["salt marsh", "Salt Marsh"]}, "the phrase 'salt marsh' is listed twice"),
+        ({**GOOD, "keyphrases": ["caf\u00e9", "Cafe\u0301"]}, "is listed twice"),
         ({**GOOD, "split": "dev"}, "split must be 'train' or 'test'; got 'dev'"),
         ({**GOOD, "id": "one"}, "the id 'one' was used in line 1"),
         ({**GOOD, "keyphrases": []}, "document '7' has no key phrase"),

@@ -57,7 +57,7 @@ def test_a_task_knows_what_it_is():
         ({"labels": ("no", "yes", "so")}, "no training example is 'so'"),
         ({"labels": ("no", "yes", "yes")}, "a class is listed twice"),
         ({"dev": examples(("x", None))}, "example 0 of dev has no label"),
-        ({"dev": examples(("x", "-1"))}, "-1 is how GLUE marks a hidden one"),
+        ({"dev": examples(("x", "-1"))}, "-1 is how data sets mark a hidden one"),
         ({"dev": examples(("x", "maybe"))}, "has the label 'maybe', where one of no, yes is expected"),
         ({"dev": examples(("x", 3.5))}, "A number to predict is a regression"),
         ({"dev": examples(("x", "no"), pair=True)}, "example 0 of dev is a pair, unlike the first one"),
@@ -130,12 +130,25 @@ LABELLED, NUMBER = '{"s1": "a", "label": 1}', '{"s1": "a", "label": 1.5}'
     [
         ("x.tsv", ["sentence\tlabel", "good\t1", "bad 0"], "line 3: 1 columns, where the first line has 2"),
         ("x.tsv", ["sentence\tlabel", "good\t"], "line 2 has no label"),
+        (
+            "x.tsv",
+            ["sentence1\tsentence2\tgold_label", "a\tb\tneutral", "a\tb\t-"],
+            "line 3 has no label (- is how data sets mark a hidden one)",
+        ),
+        ("x.tsv", ["sentence\tlabel", "good\tyes", "bad\tNA"], "line 3 has no label (NA is how"),
+        ("x.tsv", ["sentence\tlabel", "good\thidden"], "line 2 has no label (hidden is how"),
+        ("x.jsonl", ['{"s1": "a", "label": "?"}'], "give it a name in letters"),
+        (
+            "x.jsonl",
+            ['{"s1": "a", "label": -1.0}', '{"s1": "b", "label": -1.0}'],
+            "line 1 has no label (-1.0 is",
+        ),
         ("x.tsv", ["index\tsentence", "0\tgood"], "GLUE's test files have no labels"),
         ("x.tsv", ["words\tlabel", "good\t1"], "expected a header with a text"),
         ("x.tsv", ["sentence\tlabel"], "holds no example"),
         ("x.tsv", [], "holds no example"),
         ("x.jsonl", [LABELLED, '{"s1": "a"}'], "line 2 has no label"),
-        ("x.jsonl", ['{"s1": "a", "label": -1}'], "-1 is how GLUE marks a hidden one"),
+        ("x.jsonl", ['{"s1": "a", "label": -1}'], "-1 is how data sets mark a hidden one"),
         ("x.jsonl", ['{"text": "a", "label": 1}'], "line 1: expected an object with s1 and label"),
         ("x.jsonl", ["{"], "line 1: expected an object with s1 and label"),
         ("x.jsonl", ['{"s1": "", "label": 1}'], "line 1: a text is empty"),
@@ -157,6 +170,17 @@ LABELLED, NUMBER = '{"s1": "a", "label": 1}', '{"s1": "a", "label": 1.5}'
 def test_a_broken_file_is_named_with_its_line(name, lines, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)):
         read_examples(write_lines(tmp_path / name, *lines))
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [(("+", "-", "+"), ["+", "-", "+"]), (("0.5", "-1", "1"), [0.5, -1.0, 1.0]), (("none", "favor"), ["none", "favor"])],
+)  # fmt: skip
+def test_a_sign_that_is_a_class_or_a_number_among_the_others_is_no_mark(tmp_path, given, read):
+    path = write_lines(
+        tmp_path / "x.tsv", "sentence\tlabel", *(f"t{i}\t{label}" for i, label in enumerate(given))
+    )
+    assert [example.label for example in read_examples(path)] == read
 
 
 @pytest.fixture
