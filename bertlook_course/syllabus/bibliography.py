@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from bertlook_teach.disk import course_folder, data_path
+from bertlook_teach.disk import data_path
+
+from .copies import course_folder
 
 PAPERS = "BERTLOOK_PAPERS"  # variable that names another folder than `papers` beside the slides
 

@@ -8,15 +8,17 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from bertlook_teach import __version__
-from bertlook_teach.disk import shipped_course, write_file, write_json
+import bertlook_teach
+from bertlook_teach.disk import write_file, write_json
 
-from ..storage import writable_folder
+from ..storage import others_can_write, writable_folder
 
 MANIFEST = ".bertlook-course.json"
 
 # The one line of a deck, and of an exercise, that names its model.
 _CHOICE = re.compile(r'(\blive_models\(|^NAME = )"[^"]*"', re.MULTILINE)
+
+_PACKAGE = Path(bertlook_teach.__file__).parent
 
 _PARTS = {"slides": (".ipynb", ".css"), "notebooks/exercises": (".ipynb",)}
 
@@ -27,6 +29,35 @@ class Copied(NamedTuple):
     written: list[str]
     kept: list[str]
     beside: list[str]
+
+
+def course_folder() -> Path:
+    """The folder that holds ``slides`` and ``notebooks``: a copy that `copy_course` made, if that is the current folder or one around
+    it; else the checkout around the package; else the current folder.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / MANIFEST).is_file() and not (folder != here and others_can_write(folder)):
+            return folder
+    checkout = _PACKAGE.parent
+    return checkout if (checkout / "slides").is_dir() else here
+
+
+def shipped_course() -> Path:
+    """The folder that holds ``slides`` and ``notebooks`` as installed: around the package, in a wheel inside it. Not for writing.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the package was installed without them.
+    """
+    for folder in (_PACKAGE.parent, _PACKAGE):
+        if (folder / "slides").is_dir():
+            return folder
+    raise FileNotFoundError(
+        f"the decks of bertlook_teach are missing: looked beside {_PACKAGE} and inside it. "
+        "Install a complete wheel, or a clone of the repository (pip install -e .)."
+    )
 
 
 def copy_course(
@@ -90,7 +121,9 @@ def copy_course(
             done.beside.append(_beside(path, content).relative_to(folder).as_posix())
     digests = {name: _digest(content) for name, content in edition.items()}
     if digests != before or done.written:
-        write_json(folder / MANIFEST, {"edition": __version__, "model": model, "files": digests})
+        write_json(
+            folder / MANIFEST, {"edition": bertlook_teach.__version__, "model": model, "files": digests}
+        )
     return done
 
 

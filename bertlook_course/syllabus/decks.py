@@ -6,18 +6,16 @@ import os
 import tempfile
 from pathlib import Path
 
-from bertlook_teach.disk import course_folder
-
 from ..storage import others_can_write, store_folder
-from .copies import copy_course
+from .copies import copy_course, course_folder
 from .lessons import GUEST
 
 
 def find_root() -> Path:
     """A folder with ``slides`` and ``notebooks`` that can be written.
 
-    The checkout around the package; else the current folder, if it holds decks; else a copy beside the kept results, brought up to date
-    each time.
+    `course_folder`, if it holds decks: a copy made by `copy_course` before the checkout. Else a copy beside the kept results, brought
+    up to date each time.
 
     Raises
     ------

@@ -16,10 +16,8 @@ from .files import replacing as replacing
 from .files import write_file as write_file
 from .files import write_files as write_files
 from .files import write_json as write_json
-from .paths import course_folder as course_folder
 from .paths import data_path as data_path
 from .paths import install_command as install_command
-from .paths import shipped_course as shipped_course
 from .tables import Table as Table
 from .tables import align as align
 from .tables import csv_text as csv_text

@@ -11,29 +11,6 @@ from pathlib import Path
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def course_folder() -> Path:
-    """The folder that holds ``slides`` and ``notebooks``: the checkout around the package, else the current folder."""
-    checkout = _PACKAGE.parent
-    return checkout if (checkout / "slides").is_dir() else Path.cwd()
-
-
-def shipped_course() -> Path:
-    """The folder that holds ``slides`` and ``notebooks`` as installed: around the package, in a wheel inside it. Not for writing.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the package was installed without them.
-    """
-    for folder in (_PACKAGE.parent, _PACKAGE):
-        if (folder / "slides").is_dir():
-            return folder
-    raise FileNotFoundError(
-        f"the decks of bertlook_teach are missing: looked beside {_PACKAGE} and inside it. "
-        "Install a complete wheel, or a clone of the repository (pip install -e .)."
-    )
-
-
 def install_command(extra: str) -> str:
     """The command that adds an optional part, such as ``"torch"``, to this installation.
 

@@ -1,11 +1,12 @@
 """A copy of the course for changing, and a newer edition that comes into it."""
 
 import json
+import os
 
 import pytest
 
 from bertlook_bench import line
-from bertlook_course.syllabus import copy_course, decks
+from bertlook_course.syllabus import bibliography, copy_course, decks
 from bertlook_course.syllabus.copies import MANIFEST
 
 
@@ -91,6 +92,21 @@ def test_outside_a_checkout_there_is_a_copy_that_can_be_written(source, tmp_path
     assert decks.find_root() == root and text(root, "slides/02_b.ipynb") == "what Jupyter saved"
     (tmp_path / "slides").mkdir()
     assert decks.find_root() == tmp_path  # a copy of one's own, in the current folder
+
+
+@pytest.mark.parametrize("inside", [".", "slides", "notebooks/exercises"])
+def test_a_copy_is_the_course_that_opens_in_it_though_there_is_a_checkout(
+    source, tmp_path, monkeypatch, inside
+):
+    mine = tmp_path / "mine"
+    copy_course(mine, source=source)
+    assert decks.find_root() != mine  # the checkout
+    monkeypatch.chdir(mine / inside)
+    assert decks.find_root() == mine
+    assert bibliography.papers_folder() == mine / "papers"
+    if inside != "." and os.name != "nt":
+        mine.chmod(0o777)
+        assert decks.find_root() != mine, "what others can write is not run because it lies around the folder"
 
 
 def test_the_command_says_what_to_do_next(tmp_path, capsys):
