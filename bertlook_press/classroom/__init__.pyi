@@ -1,3 +1,4 @@
+from .class_games import games as games
 from .class_report import SEAL as SEAL
 from .class_report import class_page as class_page
 from .class_report import student_rows as student_rows
@@ -6,7 +7,6 @@ from .collect import Gathered as Gathered
 from .collect import HandIn as HandIn
 from .collect import Labels as Labels
 from .collect import first_notes as first_notes
-from .collect import games as games
 from .collect import gather as gather
 from .contents import contents_manager as contents_manager
 from .doctor import CHECKS as CHECKS

@@ -7,7 +7,8 @@ from html import escape
 
 from bertlook_course.syllabus import lesson
 
-from .collect import Gathered, clean, games
+from .class_games import games
+from .collect import Gathered, clean
 from .export.deck import page_head
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
+import unicodedata
 import zipfile
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO
-
-import numpy as np
 
 from bertlook_course.checks import CHECK, Feedback, Sheet, sheet_from, sheet_of
 from bertlook_course.storage import csv_rows, visible
@@ -32,9 +31,10 @@ MOST_GAMES = 20  # of one student, and in one file
 MOST_STUDENTS = 1_000  # in one zip
 _KINDS = (".json", ".ipynb", ".csv", ".txt")
 _FREE = 100_000  # bytes that an entry of a zip may unpack to, however small it is
-_FEWEST = 2  # students who labelled a map, before it says something about the class
 _LONGEST = 500  # characters of a mistake
 _SPACE = re.compile(r"\s+")
+# What browsers, file managers and Jupyter add to the name of a second file: " (1)", " - Copy", "_copy", "-Copy1".
+_SECOND = re.compile(r"(?:[ _-]*\(\d{1,2}\)|[ _-]+(?:copy|kopie)(?:[ _-]*\(?\d{1,2}\)?)?)+$", re.IGNORECASE)
 
 _IMPORT = re.compile(r"\bchecks(?:\.| import )lesson(\d\d)\b")
 _PARTS = {part.name for part in fields(Feedback)}
@@ -58,7 +58,8 @@ class HandIn:
     Attributes
     ----------
     student : str
-        The first folder below the one that was read, or the name of a loose file without ending and lesson.
+        The first folder below the one that was read, or the name of a loose file without ending and lesson; of a second file, as
+        ``bob_01 (1).json``, the same as of the first.
     sheet : Sheet
     source : str
     kind : {"sheet", "notebook"}
@@ -190,6 +191,8 @@ def _entries(path: Path, name: str, notes: list[str]):
                 raise ValueError(f"it holds folders or files of more than {MOST_STUDENTS:,} students")
             # A class's zip is read whole. Where that is far more than a zip of its size holds, a few files make it so, and only they are left out.
             crowded = sum(entry.file_size for entry in entries) > may_unpack_to(path.stat().st_size)
+            if not any(not entry.is_dir() for entry in entries):
+                raise ValueError("it holds no file")
             for entry in entries:
                 parts = [
                     part
@@ -208,7 +211,7 @@ def _entries(path: Path, name: str, notes: list[str]):
                     _note(notes, f"{name}, {inside}", said)
                     continue
                 # A zip with one folder for all is the class's; one of loose files is its owner's.
-                owner = [] if len(parts) > 1 else [Path(name).with_suffix("").as_posix()]
+                owner = [] if len(parts) > 1 else [_first_of(Path(name).with_suffix("").as_posix())]
                 if len(PurePosixPath(name).parts) > 1:
                     owner = [PurePosixPath(name).parts[0]]
                 when = float("".join(f"{part:02d}" for part in entry.date_time))
@@ -228,17 +231,31 @@ def _hidden(name: str) -> bool:
 
 def bounded(file: IO[bytes], name: str = ".ipynb") -> bytes:
     """What a hand-in holds: of a notebook at most `MOST_BYTES`, of any other file `MOST_SMALL`."""
-    notebook = PurePosixPath(name).suffix.lower() == ".ipynb"
+    notebook = PurePosixPath(_plain_name(name)).suffix.lower() == ".ipynb"
     return read_bounded(file, MOST_BYTES if notebook else min(MOST_BYTES, MOST_SMALL))
 
 
 def _student(name: str) -> str:
     """The first folder of a path; of a loose file its name without ending and lesson: ada_03.json and 03_ada.json are ada."""
     first, *rest = PurePosixPath(name).parts
-    if rest:
-        return clean(first)[:60]
-    stem = re.sub(r"(?:^|[_\- ])(?:lesson)?\d\d(?=$|[_\- ])", "", PurePosixPath(first).stem)
-    return (clean(stem).strip("_- ") or PurePosixPath(first).stem)[:60]
+    stem = _first_of(first) if rest else PurePosixPath(_plain_name(first)).stem
+    if not rest:
+        stem = _first_of(re.sub(r"(?:^|[_\- ])(?:lesson)?\d\d(?=$|[_\- ])", "", stem)).strip("_- ") or stem
+    return (clean(stem) or clean(first))[:60]
+
+
+def _first_of(name: str) -> str:
+    """The name of what this is a second one of, spelled in one way: some systems take accents off their letters."""
+    name = unicodedata.normalize("NFC", name)
+    return _SECOND.sub("", name) or name
+
+
+def _plain_name(name: str) -> str:
+    """The name of a file as it was before a mail program or a browser added to it: ``ada_01 (1).json.txt`` is ``ada_01.json``."""
+    path = PurePosixPath(name)
+    if path.suffix.lower() == ".txt" and PurePosixPath(path.stem).suffix.lower() in _KINDS:
+        path = path.with_name(path.stem)
+    return str(path.with_name(_first_of(path.stem) + path.suffix))
 
 
 def clean(text: str) -> str:
@@ -247,20 +264,37 @@ def clean(text: str) -> str:
 
 
 def _take(found: Gathered, student: str, name: str, when: float, content: bytes) -> None:
-    ending = PurePosixPath(name).suffix.lower()
+    """Take in one file; ValueError says why nothing is in it."""
+    ending = _ending(name, content)
     if ending == ".json":
         sheet = _known(sheet_from(content, _shown(name)))
         _count(found, HandIn(student, sheet, _shown(name), "sheet", when))
     elif ending == ".ipynb":
         notebook = _notebook(content)
-        _game_codes(found, student, name, content.decode("utf-8", "replace"))
+        codes = _game_codes(found, student, name, content.decode("utf-8", "replace"))
         sheet = _sheet_of(notebook)
         if sheet is not None:
             _count(found, HandIn(student, sheet, _shown(name), "notebook", when))
+        elif not codes:
+            raise ValueError("it is no exercise of this course, or the cell that imports its checks is gone")
     elif ending == ".csv":
-        _game_table(found, student, name, content.decode("utf-8-sig"))
-    else:
-        _game_codes(found, student, name, content.decode("utf-8", "replace"))
+        _game_table(found, student, name, _decoded(content))
+    elif not _game_codes(found, student, name, _decoded(content, "replace")):
+        raise ValueError("no code of the labelling game stands in it")
+
+
+def _ending(name: str, content: bytes) -> str:
+    """What kind of file it is, by its name; a text that holds a sheet or a notebook is one."""
+    ending = PurePosixPath(_plain_name(name)).suffix.lower()
+    if ending == ".txt" and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return ".ipynb" if b'"cells"' in content else ".json"
+    return ending
+
+
+def _decoded(content: bytes, errors: str = "strict") -> str:
+    """Text as editors and spreadsheets save it, in UTF-8 or, where it says so, in UTF-16."""
+    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return content.decode("utf-16" if wide else "utf-8-sig", errors)
 
 
 def _count(found: Gathered, new: HandIn) -> None:
@@ -333,14 +367,15 @@ def _said(cell: dict) -> Iterator[Feedback]:
 
 
 # ---- the labelling game --------------------------------------------------------------------------------
-def _game_codes(found: Gathered, student: str, name: str, text: str) -> None:
-    """Codes as the game shows them; of several of one game that with the most labels."""
+def _game_codes(found: Gathered, student: str, name: str, text: str) -> bool:
+    """Codes as the game shows them; of several of one game that with the most labels. Whether there was one."""
     codes = list(islice(_CODE.finditer(text), MOST_GAMES + 1))
     if len(codes) > MOST_GAMES:
         _note(found.notes, name, f"its codes of the game do not count, there are more than {MOST_GAMES}")
-        return
-    for game, digits in {code.groups() for code in codes}:
+        return True
+    for game, digits in sorted({code.groups() for code in codes}):
         _keep_labels(found, Labels(student, game, bytes(map(int, digits)), (), name))
+    return bool(codes)
 
 
 def _game_table(found: Gathered, student: str, name: str, text: str) -> None:
@@ -365,66 +400,18 @@ def _keep_labels(found: Gathered, new: Labels) -> None:
         return sum(map(bool, labels.digits)), bool(labels.rule)
 
     old = found.labels.get((new.student, new.game))
-    if any(new.digits) and (old is None or done(new) > done(old)):
+    if not any(new.digits):
+        _note(found.notes, new.source, f"its game {new.game} does not count, no map has a label")
+    elif old is None or done(new) > done(old):
         if old is None and found.n_games[new.student] == MOST_GAMES:
             raise ValueError(f"{new.student} has labels of {MOST_GAMES} games already")
         found.n_games[new.student] += old is None
         found.labels[new.student, new.game] = new
-
-
-@dataclass(frozen=True)
-class Game:
-    """One game over the class.
-
-    Attributes
-    ----------
-    kappas : array of float
-        Of each two students, over the maps that both labelled, where it is defined.
-    with_rule : list of float
-        The share of a student's labels that are the rule's, where a table with the rule was handed in.
-    split : list of (map from 1, {class: students}, rule)
-        Those on which the class disagreed most come first.
-    """
-
-    name: str
-    students: int
-    kappas: np.ndarray
-    with_rule: list[float]
-    split: list[tuple[int, Counter, str]]
-
-
-def games(found: Gathered) -> list[Game]:
-    """Each game that was handed in, the one with the most students first; other lengths are other games."""
-    together: dict[tuple[str, int], list[Labels]] = defaultdict(list)
-    for labels in found.labels.values():
-        together[labels.game, len(labels.digits)].append(labels)
-    done = []
-    for (name, n), group in sorted(together.items(), key=lambda item: -len(item[1])):
-        rule = next((labels.rule for labels in group if labels.rule), ())
-        digits = np.array([list(labels.digits) for labels in group])
-        chosen = (digits[:, :, None] == np.arange(1, len(CLASSES) + 1)).astype(np.float32)
-        # Each with all later ones at once: of 1,000 students half a million pairs.
-        kappas = [_kappas(np.einsum("ma,smb->sab", chosen[i], chosen[i + 1 :])) for i in range(len(group))]
-        with_rule = []
-        for labels in group if rule else ():
-            said = [CLASSES[d - 1] == r for d, r in zip(labels.digits, rule) if d]
-            with_rule.append(sum(said) / len(said))
-        split = []
-        for i in range(n):
-            votes = Counter(CLASSES[labels.digits[i] - 1] for labels in group if labels.digits[i])
-            if votes.total() >= _FEWEST:
-                split.append((i + 1, votes, rule[i] if rule else ""))
-        split.sort(key=lambda row: (max(row[1].values()) / row[1].total(), row[0]))
-        done.append(Game(name, len(group), np.concatenate(kappas), with_rule, split))
-    return done
-
-
-def _kappas(confusions: np.ndarray) -> np.ndarray:
-    """`bertlook_course.metrics.cohen_kappa` of many confusion matrices, shape (pair, class, class), where it is defined."""
-    confusions = confusions.astype(float)
-    total = confusions.sum(axis=(1, 2))
-    confusions, total = confusions[total > 0], total[total > 0]
-    chance = (confusions.sum(axis=1) * confusions.sum(axis=2)).sum(axis=1) / total**2
-    same = np.trace(confusions, axis1=1, axis2=2) / total
-    defined = chance < 1 - 1e-12
-    return (same[defined] - chance[defined]) / (1 - chance[defined])
+    if old is not None and any(new.digits) and old.source != new.source:
+        kept = found.labels[new.student, new.game]
+        left = old if kept is new else new
+        _note(
+            found.notes,
+            left.source,
+            f"its game {new.game} does not count, {new.student} has one in {_shown(kept.source)}",
+        )

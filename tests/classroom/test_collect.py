@@ -14,7 +14,7 @@ import pytest
 from bertlook_course.checks import CHECK, Feedback, Sheet, lesson05
 from bertlook_course.metrics import agree
 from bertlook_course.syllabus import find_root
-from bertlook_press.classroom import class_page, collect, gather, student_rows
+from bertlook_press.classroom import class_page, collect, games, gather, student_rows
 from bertlook_teach.disk import csv_text
 from bertlook_teach.measures import CLASSES
 
@@ -126,6 +126,12 @@ def test_a_notebook_is_not_run_unasked(tmp_path):
         ("a.csv", "name,mark\nada,1\n", "not a table of the labelling game"),
         ("a.csv", "game,map,label\nabcdef,7,block\n", "map '7' is not one of 1 to 1"),
         ("a.zip", "PK", "left out"),
+        ("a.txt", "my code was abc123 12345", "a.txt: left out, no code of the labelling game stands in it"),
+        ("a.txt", '{"name": "ada"}', "it needs answers, check, lesson"),
+        ("a.ipynb", notebook(cell("print(1)")), "no exercise of this course, or the cell that imports its checks is gone"),
+        ("a.ipynb.txt", "{}", "no list of cells"),
+        ("a.txt", "abc123-00000", "its game abc123 does not count, no map has a label"),
+        ("a.csv", "game,map,label\nabc123,1,\n", "its game abc123 does not count, no map has a label"),
     ],
 )  # fmt: skip
 def test_what_is_not_a_hand_in_is_left_out_and_said(name, content, said, tmp_path):
@@ -175,6 +181,56 @@ def test_of_two_hand_ins_of_one_name_the_newer_sheet_counts_and_this_is_said(tmp
         "ada/0.json: does not count, ada has ada/1.json for lesson 05" in found.notes
         and len(found.notes) == 2
     )
+
+
+@pytest.mark.parametrize(
+    "first, second, student",
+    [
+        ("ada_05.json.txt", "ada_05.json", "ada"),
+        ("bob_05.json", "bob_05 (1).json", "bob"),
+        ("bob_05.json", "bob_05(2).json.txt", "bob"),
+        ("bob_05.json", "bob_05 - Copy.json", "bob"),
+        ("bob_05.json", "bob_05 - Copy (2).json", "bob"),
+        ("bob_05.json", "bob_05_copy.json", "bob"),
+        ("bob_05.json", "bob_05-Copy1.txt", "bob"),
+        ("05_bob.json", "05_bob (1).json", "bob"),
+        ("bob/05.json", "bob (1)/05.json", "bob"),
+        ("jose\u0301_05.json", "jos\u00e9_05.json", "jos\u00e9"),
+        ("jose\u0301/05.json", "jos\u00e9/05 (1).json", "jos\u00e9"),
+        ("copy_05.json", "copy_05 (1).json", "copy"),
+    ],
+)
+def test_a_second_file_is_the_same_student_and_what_does_not_count_is_named(first, second, student, tmp_path):
+    for when, (name, right) in enumerate(((first, 5), (second, 2))):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(sheet(right).to_json())
+        os.utime(path, (1000 + when, 1000 + when))
+    found = gather(tmp_path)
+    assert found.students == [student] and found.hand_ins[student, "05"].sheet.right == 2
+    assert found.notes == [f"{first}: does not count, {student} has {second} for lesson 05"]
+
+
+def test_a_second_zip_is_the_same_student_and_an_empty_one_is_named(tmp_path):
+    for name, right in (("bob.zip", 5), ("bob (1).zip", 2)):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("05.json", sheet(right).to_json())
+    zipfile.ZipFile(tmp_path / "eve.zip", "w").close()
+    found = gather(tmp_path)
+    assert found.students == ["bob"] and "eve.zip: left out, it holds no file" in found.notes
+
+
+def test_notebooks_and_tables_are_known_under_the_names_and_letters_they_are_saved_with(tmp_path):
+    (tmp_path / "ada_05.ipynb.txt").write_text(
+        notebook(FIRST, cell("check.check_kappa(k)", kappa("right", "So.")))
+    )
+    table = "game,map,label\nabc123,1,block\n"
+    (tmp_path / "ben.csv").write_bytes(table.encode("utf-16"))
+    (tmp_path / "cid.txt").write_bytes("abc123-10".encode("utf-16"))
+    (tmp_path / "cid (1).txt").write_text("abc123-22")
+    found = gather(tmp_path)
+    assert ("ada", "05") in found.hand_ins and {"ben", "cid"} == {student for student, _ in found.labels}
+    assert found.notes == ["cid.txt: its game abc123 does not count, cid has one in cid (1).txt"]
 
 
 def test_a_zip_is_read_and_never_unpacked_whatever_its_names_say(tmp_path):
@@ -227,7 +283,7 @@ def test_the_game_is_gathered_from_codes_and_tables(tmp_path):
         writer.writerow(["abc123", i, 0, "1-1", label, rule])
     (tmp_path / "eve.csv").write_text(table.getvalue())
     found = gather(tmp_path)
-    (game,) = collect.games(found)
+    (game,) = games(found)
     assert (game.name, game.students, len(game.kappas)) == ("abc123", 3, 3)
     assert game.with_rule == [1.0, 1.0, pytest.approx(1 / 3)]
     assert [i for i, *_ in game.split[:2]] == [2, 3] and game.split[0][2] == "diagonal"
@@ -243,7 +299,7 @@ def test_the_kappas_of_a_class_are_those_of_each_two_students():
     found.labels["g", "abc123"] = collect.Labels(
         "g", "abc123", bytes([2] * 12), (), ""
     )  # with f: not defined
-    (game,) = collect.games(found)
+    (game,) = games(found)
     expected = []
     for one, other in combinations(found.labels.values(), 2):
         both = [(CLASSES[a - 1], CLASSES[b - 1]) for a, b in zip(one.digits, other.digits) if a and b]
