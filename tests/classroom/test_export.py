@@ -42,6 +42,7 @@ from bertlook_press.classroom.export import handout, reveal, runner
 from bertlook_press.classroom.export import writing as command
 from bertlook_press.classroom.export.deck import render_deck
 from bertlook_press.classroom.export.frames import shared_frames
+from bertlook_press.classroom.export.pictures import carry_pictures
 from bertlook_press.pages import record
 from bertlook_teach.views import HeadMap, Picture, link_traits
 
@@ -530,6 +531,162 @@ def test_a_picture_beside_the_notebook_is_carried_and_another_is_named(tmp_path)
     assert [line.split()[2] for line in said if "is not carried" in line] == ["../secret.png", "nowhere.svg"]
 
 
+HELD = {"a b.png": {"image/png": "UE5H"}, "c.svg": {"image/png": "UE5H", "image/svg+xml": "PHN2Zy8+"}}
+PNG, SVG = "data:image/png;base64,UE5H", "data:image/svg+xml;base64,PHN2Zy8+"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "lost"),
+    [
+        # ways of Markdown
+        ("![m](a.png)", [PNG], []),
+        ("![m](<a b.png> 'a title (with brackets)')", [PNG], []),
+        ("![m](a%20b.png)", [PNG], []),
+        ("![m][one]\n\n[one]: a.png 'title'", [PNG], []),
+        ("![a.png]\n\n[a.png]: ./sub/../a.png", [PNG], []),
+        ("[![m](a.png)](https://example.org)", [PNG], []),
+        ("![m](a.png?v=2)", [PNG], []),
+        ("![m](a.svg#part)", [SVG], []),
+        ("![m](odd?.png)", [PNG], []),
+        ("| a |\n|---|\n| ![m](a.png) |", [PNG], []),
+        ("- a\n\n      ![m](a.png)", [], []),
+        ("![m](photo.webp)", ["data:image/webp;base64,V0VCUA=="], []),
+        # ways of HTML
+        ("<img src=a.png>", [PNG], []),
+        ("x <IMG alt='>' SRC = 'a.png' width=5 />", [PNG], []),
+        ("<div>\n<img\nsrc='a.png'>\n</div>", [PNG], []),
+        ("<img srcset='a.png 2x, b.png 3x'>", [PNG], []),
+        ("<picture><source srcset='a.avif'><img src='a.png'></picture>", [PNG], []),
+        ("<picture><source srcset='a.avif 2x'></picture>", [], ["a.avif"]),
+        ("<div style='background: url(\"a.png\")'>x</div>", [], ["a.png"]),
+        ("<svg><image href='a.png'/></svg>", [], ["a.png"]),
+        ("<object data='a.png'></object> <object data='page.html'></object>", [], ["a.png"]),
+        # bytes
+        ("![m](attachment:a%20b.png)", [PNG], []),
+        ("<img src='attachment:a b.png'>", [PNG], []),
+        ("![m](attachment:c.svg)", [SVG], []),
+        ("![m](attachment:d.png)", ["attachment:d.png"], ["attachment:d.png"]),
+        (f"![m]({PNG})", [PNG], []),
+        ("<img src='data:image/svg+xml;utf8,<svg/>'>", [SVG], []),
+        ("<img src='data:image/svg+xml,%3Csvg/%3E'>", [SVG], []),
+        # what is not carried
+        ("![m](https://example.org/a.png)", ["https://example.org/a.png"], ["https://example.org/a.png"]),
+        ("![m](//example.org/a.png)", ["//example.org/a.png"], ["//example.org/a.png"]),
+        ("![m](../secret.png) ![m](/etc/passwd)", ["../secret.png", "/etc/passwd"], ["../secret.png", "/etc/passwd"]),
+        ("![m](nowhere.png)", ["nowhere.png"], ["nowhere.png"]),
+        ("![m](a.tiff)", ["a.tiff"], ["a.tiff"]),
+        # what is no picture
+        ("```\n![m](a.png)\n```", [], []),
+        ("~~~ html\n<img src='a.png'>\n~~~", [], []),
+        ("    ![m](a.png)", [], []),
+        ("`![m](a.png)` and `<img src='a.png'>`", [], []),
+        ("<!-- <img src='nowhere.png'> -->", [], []),
+        ("\\![m](a.png)", [], []),
+        ("[m](a.png)", [], []),
+    ],
+)  # fmt: skip
+def test_every_way_to_name_a_picture_is_carried_or_named_and_code_stays_code(text, shown, lost, tmp_path):
+    (tmp_path / "deck").mkdir()
+    for name, content in {
+        "a.png": b"PNG",
+        "a b.png": b"PNG",
+        "odd?.png": b"PNG",
+        "a.svg": b"<svg/>",
+        "photo.webp": b"WEBP",
+        "a.tiff": b"T",
+    }.items():
+        (tmp_path / "deck" / name).write_bytes(content)
+    (tmp_path / "secret.png").write_bytes(b"PNG")
+    notebook = new_notebook(cells=[new_markdown_cell("# One\n\n" + text, attachments=HELD)])
+    said = carry_pictures(notebook, tmp_path / "deck")
+    assert [line.partition(" is not carried")[0] for line in said] == lost
+    [slide] = slides_of(notebook, static_output)
+    found = Elements(slide.blocks[0][1]).found
+    sources = [attributes.get("src") for tag, attributes in found if tag == "img"]
+    assert [one for one in sources if one] == [one for one in shown if not one.startswith("attachment")]
+    assert notebook.cells[0].source == "# One\n\n" + text
+
+
+def test_pictures_that_outputs_name_are_carried_too(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"PNG")
+    kinds = {
+        "text/html": "<p>x</p><img src='a.png'> <img src='b.png'>",
+        "text/markdown": "![m](a.png) ![m](c.png)",
+        "image/svg+xml": "<svg><image href='d.png'/></svg>",
+    }
+    outputs = [new_output("display_data", {kind: text}) for kind, text in kinds.items()]
+    notebook = new_notebook(cells=[new_code_cell("show()", outputs=outputs)])
+    said = carry_pictures(notebook, tmp_path)
+    assert [line.split()[0] for line in said] == ["b.png", "c.png", "d.png"]
+    shown = "".join(map(static_output, notebook.cells[0].outputs))
+    assert [one.get("src") for tag, one in Elements(shown).found if tag == "img"] == [
+        PNG,
+        "b.png",
+        PNG,
+        "c.png",
+    ]
+
+
+def test_a_picture_that_is_too_large_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("bertlook_press.classroom.export.pictures.MOST_BYTES", 2)
+    (tmp_path / "a.png").write_bytes(b"PNG")
+    [said] = carry_pictures(new_notebook(cells=[new_markdown_cell("![m](a.png)")]), tmp_path)
+    assert said.startswith("a.png is not carried: it has more than")
+
+
+def test_formulas_that_a_cell_shows_stand_as_they_are_typed(tmp_path):
+    data = {"text/plain": "<IPython.core.display.Math object>", "text/latex": "$a < b$"}
+    said = []
+    notebook = new_notebook(
+        cells=[
+            new_code_cell(
+                "Math('a < b')",
+                execution_count=1,
+                outputs=[new_output("execute_result", data, execution_count=1)],
+            )
+        ]
+    )
+    page = exported(notebook, tmp_path, say=said.append).page.read_text("utf-8")
+    assert "<pre>$a &lt; b$</pre>" in page and "IPython.core" not in page
+    assert any("formulas between $ stand as they are typed" in line for line in said)
+    drawn = new_output("display_data", {"text/latex": "$a$", "image/png": "UE5H", "text/plain": "a"})
+    assert PNG in static_output(drawn)
+
+
+def test_notes_above_the_first_slide_belong_to_it(tmp_path):
+    notes = {"slideshow": {"slide_type": "notes"}}
+    cells = [
+        new_markdown_cell("Said **first**.", metadata=notes),
+        new_markdown_cell("# One"),
+        new_markdown_cell("Said last.", metadata=notes),
+    ]
+    [slide] = slides_of(new_notebook(cells=cells), static_output)
+    assert ["first" in slide.notes[0], "last" in slide.notes[1]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[], [new_markdown_cell("  ")], [new_markdown_cell("x", metadata={"slideshow": {"slide_type": "skip"}})], [new_markdown_cell("x", metadata={"slideshow": {"slide_type": "notes"}})]],
+)  # fmt: skip
+def test_a_deck_without_a_slide_is_refused(cells, tmp_path):
+    with pytest.raises(
+        ExportError, match=r"07_tiny\.ipynb has no slide: none of its \d cells shows anything"
+    ):
+        exported(new_notebook(cells=cells), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}, {"language_info": {"name": "R"}}],
+)
+def test_a_notebook_of_another_language_is_not_run_and_its_saved_outputs_are_shown(metadata, tmp_path):
+    cells = [new_code_cell("x <- 1", execution_count=1, outputs=[new_output("stream", text="[1] 1")])]
+    notebook = new_notebook(cells=cells, metadata=metadata)
+    assert "[1] 1" in exported(notebook, tmp_path).page.read_text("utf-8")
+    with pytest.raises(ExportError, match="is a notebook in R, and only Python runs here.*--no-run"):
+        export_deck(tmp_path / "07_tiny.ipynb", tmp_path / "out")
+
+
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_cell_that_prints_without_end_is_stopped(stops, tmp_path, monkeypatch):
     """Also where its interrupt is lost, as happens to one in some hundreds."""
@@ -788,8 +945,9 @@ def test_a_picture_that_the_notebook_holds_is_shown():
 
 def test_a_picture_that_the_notebook_does_not_hold_is_named(tmp_path):
     deck = new_notebook(cells=[new_markdown_cell("see ![x](attachment:a.png)")])
-    with pytest.raises(ExportError, match=r"does not hold \(missing attachment: a.png\)"):
-        exported(deck, tmp_path)
+    said = []
+    exported(deck, tmp_path, say=said.append)
+    assert "  the picture attachment:a.png is not carried: the notebook holds no such attachment" in said
 
 
 # --- modules -----------------------------------------------------------------------------------------------------

@@ -11,13 +11,10 @@ from html import escape
 
 from bertlook_course.syllabus import routes_of
 
+from .pictures import INLINE, PICTURES, attached, with_pictures
 from .state import VIEW, displayed
 
 _FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\w\\$])\$(?=\S)[^$`\n]+?(?<=\S)\$(?!\w)", re.DOTALL)
-
-_INLINE = re.compile(r"data:image/(?:png|jpeg|gif|svg\+xml);base64,[A-Za-z0-9+/=]+")
-
-_BASE64 = re.compile(r"[A-Za-z0-9+/\s]+={0,2}\s*")
 
 _CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
 
@@ -43,13 +40,13 @@ def slides_of(notebook, output: Callable[[dict], str]) -> list[Slide]:
     """
     slides: list[Slide] = []
     across, down, fragment = -1, 0, None
+    before: list[str] = []  # notes that stand above the first slide
     for cell in notebook.cells:
-        kind = cell.metadata.get("slideshow", {}).get("slide_type") or "-"
+        kind = slide_type(cell)
         if kind == "skip" or cell.cell_type == "raw":
             continue
         if kind == "notes":
-            if slides:
-                slides[-1].notes.append(markdown(cell.source, cell.get("attachments")))
+            (slides[-1].notes if slides else before).append(_text_of(cell))
             continue
         if kind == "slide" or not slides:
             across, down, fragment = across + 1, 0, None
@@ -60,13 +57,27 @@ def slides_of(notebook, output: Callable[[dict], str]) -> list[Slide]:
         elif kind == "fragment":
             fragment = 0 if fragment is None else fragment + 1
         slides[-1].blocks.append((fragment, cell_markup(cell, output)))
+    if slides:
+        slides[0].notes[:0] = before
     return slides
+
+
+def slide_type(cell) -> str:
+    """Slide, subslide, fragment, notes, skip; "-" goes on with what stands before."""
+    return cell.metadata.get("slideshow", {}).get("slide_type") or "-"
+
+
+def _text_of(cell) -> str:
+    """A text cell as markup; a cell of code that is a note stands as it is typed."""
+    if cell.cell_type != "markdown":
+        return f"<pre>{code(cell.source)}</pre>"
+    return markdown(cell.source, cell.get("attachments"), cell.metadata.get(PICTURES))
 
 
 def cell_markup(cell, output: Callable[[dict], str]) -> str:
     """One cell as it stands on a slide; hidden sources are left out."""
     if cell.cell_type == "markdown":
-        text = markdown(cell.source, cell.get("attachments"))
+        text = _text_of(cell)
         return (
             '<div class="jp-Cell jp-MarkdownCell"><div class="jp-RenderedHTMLCommon jp-RenderedMarkdown '
             f'jp-MarkdownOutput">{text}</div></div>'
@@ -97,11 +108,11 @@ def static_output(output) -> str:
     if "text/html" in data:
         return f'<div class="jp-RenderedHTMLCommon jp-RenderedHTML jp-OutputArea-output">{data["text/html"]}</div>'
     if "text/markdown" in data:
-        text = markdown(data["text/markdown"])
+        text = markdown(data["text/markdown"], pictures=output.get("metadata", {}).get(PICTURES))
         return f'<div class="jp-RenderedHTMLCommon jp-RenderedMarkdown jp-OutputArea-output">{text}</div>'
     if "image/svg+xml" in data:
         return f'<div class="jp-RenderedSVG jp-OutputArea-output">{data["image/svg+xml"]}</div>'
-    for image in ("image/png", "image/jpeg", "image/gif"):
+    for image in ("image/png", "image/jpeg", "image/gif", "image/webp"):
         if image in data:
             name = escape(data.get("text/plain", "picture"), quote=True)
             content = "".join(data[image].split())
@@ -109,8 +120,10 @@ def static_output(output) -> str:
                 '<div class="jp-RenderedImage jp-OutputArea-output">'
                 f'<img src="data:{image};base64,{content}" alt="{name}"></div>'
             )
-    if "text/plain" in data:
-        return _text(data["text/plain"])
+    # A formula stands as it is typed: the page carries no MathJax.
+    for kind in ("text/latex", "text/plain"):
+        if kind in data:
+            return _text(data[kind])
     return ""
 
 
@@ -124,31 +137,36 @@ def live_output(output, names: dict[str, str]) -> str:
     return f'<div class="jp-OutputArea-output" data-model="{names[model]}">{picture}</div>'
 
 
-def markdown(source: str, attachments=None) -> str:
-    """Markdown as markup, without scripts."""
-    from nbconvert.filters.markdown_mistune import InvalidNotebook, IPythonRenderer, MarkdownWithMath
+def rendered(source: str) -> str:
+    """Markdown as markup, as the reader of nbconvert makes it; pictures have the addresses that are written."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-    from .errors import ExportError
+    class Renderer(IPythonRenderer):
+        def _embed_image_or_attachment(self, src: str) -> str:
+            return src
 
-    held = {name: _bytes_only(files) for name, files in (attachments or {}).items()}
-    renderer = IPythonRenderer(escape=False, attachments=held, exclude_anchor_links=True, anchor_link_text="")
-    try:
-        made = MarkdownWithMath(renderer=renderer).render(source)
-    except (InvalidNotebook, RuntimeError) as error:  # a picture that the cell names and does not hold
-        raise ExportError(
-            f"a text cell shows a picture that the notebook does not hold ({error}): {source[:60]!r}"
-        ) from None
+    renderer = Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
+    return MarkdownWithMath(renderer=renderer).render(source)
+
+
+def markdown(source: str, attachments=None, pictures=None) -> str:
+    """Markdown as markup, without scripts.
+
+    Parameters
+    ----------
+    source : str
+    attachments : mapping, optional
+        Of the cell: name -> {kind: bytes in base64}.
+    pictures : mapping, optional
+        Address -> address of bytes, as `pictures.carry_pictures` notes it.
+    """
+    pictures, held = pictures or {}, attachments or {}
+    made = with_pictures(rendered(source), lambda one: pictures.get(one) or attached(one, held))
     # The cleaner takes away every address of bytes; those of pictures wait outside.
-    mark, pictures = secrets.token_hex(8), _INLINE.findall(made)
-    numbers = iter(range(len(pictures)))
-    made = _cleaner()(_INLINE.sub(lambda found: f"{mark}-{next(numbers)}", made))
-    return re.sub(rf"{mark}-(\d+)", lambda found: pictures[int(found[1])], made)
-
-
-def _bytes_only(files) -> dict[str, str]:
-    """What of an attachment is bytes, which is all that an address of bytes may hold."""
-    pairs = files.items() if isinstance(files, dict) else ()
-    return {kind: data for kind, data in pairs if isinstance(data, str) and _BASE64.fullmatch(data)}
+    mark, shown = secrets.token_hex(8), INLINE.findall(made)
+    numbers = iter(range(len(shown)))
+    made = _cleaner()(INLINE.sub(lambda found: f"{mark}-{next(numbers)}", made))
+    return re.sub(rf"{mark}-(\d+)", lambda found: shown[int(found[1])], made)
 
 
 def has_formula(source: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import copy
 import os
@@ -13,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from urllib.parse import unquote
 
 from bertlook_teach.disk import install_command
 
@@ -25,19 +23,6 @@ RECORDING = "bertlook_recording"  # where the recording stands in an executed no
 MOST_OUTPUT = 100_000_000  # characters of a notebook
 SECONDS_TO_STOP = 5.0  # that a kernel has after each interrupt
 SECONDS_FOR_OUTPUT = 60  # that what a cell showed may come after its end
-
-_PICTURES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".svg": "image/svg+xml",
-}
-
-_PICTURE = re.compile(
-    r"""(?P<before>!\[[^\]]*\]\(\s*|<img\s[^>]*?\bsrc\s*=\s*["'])(?P<path>[^\s:"'()<>?#]+\.(?:png|jpe?g|gif|svg))(?P<after>[\s"')])""",
-    re.IGNORECASE,
-)
 
 _PRINTED_OVER = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -120,25 +105,6 @@ def _is_model(model) -> bool:
             for b in buffers
         )
     )
-
-
-def carry_pictures(notebook, folder: Path) -> list[str]:
-    """Put the pictures that text cells name by a relative path into the cells, in place; those that are not there, or not below the folder, are given back."""
-    lost = []
-
-    def carried(found: re.Match) -> str:
-        path = (folder / unquote(found["path"])).resolve()
-        if not path.is_file() or not path.is_relative_to(folder.resolve()):
-            lost.append(found["path"])
-            return found[0]
-        kind = _PICTURES[path.suffix.lower()]
-        content = base64.b64encode(path.read_bytes()).decode()
-        return f"{found['before']}data:{kind};base64,{content}{found['after']}"
-
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            cell.source = _PICTURE.sub(carried, cell.source)
-    return lost
 
 
 def was_executed(notebook) -> bool:

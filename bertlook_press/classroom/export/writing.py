@@ -15,6 +15,7 @@ from bertlook_teach.disk import write_file
 from bertlook_teach.model import SHIPPED, model_title
 
 from ...pages import PageModel, page_model
+from .cells import has_formula, slide_type
 from .errors import ExportError
 
 LARGEST = 8_000_000  # bytes of a deck: what still goes into a mail
@@ -83,7 +84,7 @@ def export_deck(
     start = time.perf_counter()
     deck, out = Path(deck), writable_folder(out)
     notebook = _executed(deck, run, say)
-    shown = [c for c in notebook.cells if c.metadata.get("slideshow", {}).get("slide_type") != "skip"]
+    shown = _shown(notebook)
     roots = displayed(output for cell in shown for output in cell.get("outputs", ()))
     recording = notebook.metadata.get(RECORDING)
     number = deck.name[:2]
@@ -125,10 +126,12 @@ def export_deck(
 
 def _executed(deck: Path, run: bool, say: Callable[[str], None]):
     """The deck with its outputs: run now, or as it was saved and then without scripts; its pictures are carried."""
-    from .runner import carry_pictures, read_deck, run_deck, was_executed
+    from .pictures import carry_pictures
+    from .runner import read_deck, run_deck, was_executed
     from .strangers import harmless
 
     notebook = read_deck(deck)
+    _refuse_what_cannot_be_shown(notebook, deck.name, run)
     if run:
         notebook = run_deck(notebook, folder=deck.parent, name=deck.stem, say=say)
     elif not was_executed(notebook):
@@ -141,20 +144,41 @@ def _executed(deck: Path, run: bool, say: Callable[[str], None]):
             f"  {taken} saved output(s) held scripts, which are left out of a page whose deck was not run here; leave out --no-run to keep them"
         )
     for lost in carry_pictures(notebook, deck.parent):
-        say(f"  the picture {lost} is not carried: it is not there, or not below the folder of the notebook")
+        say(f"  the picture {lost}")
     return notebook
 
 
-def _say_what_is_not_live(live, shown: list, roots, run: bool, say: Callable[[str], None]) -> None:
-    from .cells import has_formula
+def _refuse_what_cannot_be_shown(notebook, name: str, run: bool) -> None:
+    slides = [cell for cell in _shown(notebook) if cell.cell_type != "raw" and slide_type(cell) != "notes"]
+    if not any(cell.source.strip() or cell.get("outputs") for cell in slides):
+        raise ExportError(
+            f"{name} has no slide: none of its {len(notebook.cells)} cells shows anything. Write one, and export again."
+        )
+    about = notebook.metadata.get("kernelspec", {}).get("language") or notebook.metadata.get(
+        "language_info", {}
+    ).get("name")
+    if run and str(about or "python").lower() not in ("python", "ipython"):
+        raise ExportError(
+            f"{name} is a notebook in {about}, and only Python runs here. Run it in its own Jupyter, save it, and export it with --no-run."
+        )
 
+
+def _shown(notebook) -> list:
+    return [cell for cell in notebook.cells if slide_type(cell) != "skip"]
+
+
+def _say_what_is_not_live(live, shown: list, roots, run: bool, say: Callable[[str], None]) -> None:
     for reason in sorted(set(live.static.values())):
         say(f"  {list(live.static.values()).count(reason)} view(s) stay pictures: {reason}")
     if not run and not roots:
         say(
             "  this notebook was saved without live views, so its pictures stay pictures; leave out --no-run for live ones"
         )
-    if any(has_formula(cell.source) for cell in shown if cell.cell_type == "markdown"):
+    texts = [cell.source for cell in shown if cell.cell_type == "markdown"]
+    latex = any(
+        "text/latex" in output.get("data", {}) for cell in shown for output in cell.get("outputs", ())
+    )
+    if latex or any(map(has_formula, texts)):
         say("  formulas between $ stand as they are typed: an exported deck carries no MathJax")
 
 
