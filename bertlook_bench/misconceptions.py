@@ -9,7 +9,7 @@ from bertlook_course.claims import find_misconceptions
 from bertlook_course.decks import live_models
 from bertlook_course.options import add_model
 from bertlook_course.render import format_misconceptions
-from bertlook_teach.disk import align
+from bertlook_course.storage import align
 
 from . import common
 

@@ -26,6 +26,7 @@ from .folders import writable_folder as writable_folder
 from .packing import opened as opened
 from .packing import pack as pack
 from .packing import unpack as unpack
+from .printing import align as align
 from .printing import save_rows as save_rows
 from .printing import visible as visible
 from .printing import with_interval as with_interval

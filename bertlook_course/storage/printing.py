@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bertlook_teach.disk import csv_text, json_text, write_files
 
 from .folders import writable_folder
+
+
+def align(lines: Iterable[Sequence[object]]) -> str:
+    """Cells in columns of equal width, two spaces between; a cell that is None is left empty.
+
+    >>> print(align([["head", "n"], ["1-2", 100]]))
+    head  n
+    1-2   100
+    """
+    lines = [["" if cell is None else str(cell) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths)).rstrip() for line in lines)
 
 
 def with_interval(

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 
 from bertlook_teach import __version__
-from bertlook_teach.disk import Table, align
+from bertlook_teach.disk import Table
 
-from .printing import save_rows, with_interval
+from .printing import align, save_rows, with_interval
 
 
 @dataclass(frozen=True, eq=False, repr=False)

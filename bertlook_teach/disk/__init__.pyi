@@ -19,6 +19,5 @@ from .files import write_json as write_json
 from .paths import data_path as data_path
 from .paths import install_command as install_command
 from .tables import Table as Table
-from .tables import align as align
 from .tables import csv_text as csv_text
 from .tables import to_frame as to_frame

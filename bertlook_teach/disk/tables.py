@@ -7,19 +7,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-
-
-def align(lines: Iterable[Sequence[object]]) -> str:
-    """Cells in columns of equal width, two spaces between; a cell that is None is left empty.
-
-    >>> print(align([["head", "n"], ["1-2", 100]]))
-    head  n
-    1-2   100
-    """
-    lines = [["" if cell is None else str(cell) for cell in line] for line in lines]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join("  ".join(f"{cell:<{w}}" for cell, w in zip(line, widths)).rstrip() for line in lines)
-
+from html import escape
 
 # A spreadsheet runs a cell that begins so, behind blanks and quotes too, and may take a semicolon, a tab or a line's end for the end of a cell.
 _FORMULA = re.compile(r"""(^|[;\t\r\n])([\s"]*)(?=[=+\-@＝＋－＠﹢﹣﹦﹫])""")
@@ -87,11 +75,30 @@ class Table:
         """The rows as a ``pandas.DataFrame``; ``which`` goes to ``rows``, where it takes something."""
         return to_frame(self.rows(**which) if callable(self.rows) else self.rows)
 
+    def _repr_html_(self) -> str:
+        """What it is and its first rows, for a notebook: small, and nothing but text."""
+        said = f"<p>{escape(repr(self).partition(chr(10))[0][:200])}</p>"
+        try:
+            rows = [*map(_named, self.rows() if callable(self.rows) else self.rows)]
+            names = [*rows[0]][:8]
+        except (ValueError, LookupError):  # there is none
+            return said
+        lines = [names, *([row.get(name) for name in names] for row in rows[:8])]
+        cells = ["".join(f"<td>{escape(_shown(cell))}</td>" for cell in line) for line in lines]
+        cells[0] = cells[0].replace("td>", "th>")
+        size = f"{len(rows)} rows, {len(rows[0])} columns; to_frame() gives them all."
+        return f"{said}<table>{''.join(f'<tr>{line}</tr>' for line in cells)}</table><p>{size}</p>"
+
 
 def _named(row) -> Mapping:
     if is_dataclass(row):
         return {field.name: getattr(row, field.name) for field in fields(row)}
     return row if isinstance(row, Mapping) else row._asdict()
+
+
+def _shown(value) -> str:
+    value = _cell(value)
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)[:80]
 
 
 def _cell(value):

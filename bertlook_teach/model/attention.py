@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -271,6 +272,12 @@ class Attention:
         kind = "words" if self.level == "word" else "wordpieces"
         badge = f"{self.recorded}, " if self.recorded else ""
         return f"Attention({badge}{self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook, with up to 60 of its tokens."""
+        shown = " ".join(self.tokens[:60]) + (" ..." if len(self.tokens) > 60 else "")
+        about, _, _ = repr(self).removeprefix("Attention(").partition(": ")
+        return f'<p>Attention, {escape(about)}<br><code dir="auto">{escape(shown[:1000])}</code></p>'
 
 
 def _checked_fields(about, arrays: dict[str, np.ndarray]) -> dict:

@@ -41,12 +41,17 @@ def style_source() -> str:
     return asset("views.css")
 
 
+STILL_UP_TO = 500_000  # characters of a picture that is saved beside a view: some 150 tokens, whose lines grow with their square
+
+
 def static_page(*pictures: Picture) -> str:
-    """What a page without a live view shows: each picture as an image with its sentence beneath."""
-    figures = [
-        f"<figure>{picture.image()}<figcaption>{html.escape(picture.beneath)}</figcaption></figure>"
-        for picture in pictures
-    ]
+    """What a page without a live view shows: each picture as an image with its sentence beneath; of a long text the sentence."""
+    figures = []
+    for picture in pictures:
+        drawn = picture.image()
+        if len(drawn) > STILL_UP_TO:
+            drawn = f"<p>A picture of {len(drawn) / 1e6:.1f} MB is not saved; the view itself shows it where it is live.</p>"
+        figures.append(f"<figure>{drawn}<figcaption>{html.escape(picture.beneath)}</figcaption></figure>")
     return f'<div class="bertlook-static">{"".join(figures)}</div>'
 
 

@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from bertlook_course.storage import (
+    align,
     claim_folder,
     filling,
     folders,
@@ -19,7 +20,7 @@ from bertlook_course.storage import (
     with_interval,
     writable_folder,
 )
-from bertlook_teach.disk import align, files, replacing, write_file, write_json
+from bertlook_teach.disk import files, replacing, write_file, write_json
 
 FOR_LINUX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and permissions of POSIX")
 

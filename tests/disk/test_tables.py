@@ -4,6 +4,7 @@ import csv
 import importlib
 import io
 import pkgutil
+import re
 import sys
 from itertools import chain
 from types import SimpleNamespace
@@ -202,6 +203,30 @@ def test_the_frame_has_the_rows_columns_and_numbers_of_the_result(name):
     number, column, row = expected(made)
     assert frame[column][row] == pytest.approx(number)
     assert all(pandas.api.types.is_numeric_dtype(frame[c]) for c in ("n", "low", "high", "f1") if c in frame)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_notebook_shows_its_first_rows_and_how_many_there_are(name, monkeypatch):
+    make, n_rows, columns, _ = CASES[name]
+    made = make()
+    monkeypatch.setattr(type(made), "__repr__", lambda made: "made here")  # some lack what their own would say
+    shown = made._repr_html_()
+    assert f"<p>{n_rows} rows, " in shown and shown.count("<tr>") == 1 + min(n_rows, 8)
+    assert f"<th>{columns[0]}</th>" in shown and len(shown) < 8_000
+
+
+def test_what_a_notebook_shows_of_a_table_is_text_alone():
+    class Result(Table):
+        rows = ({"<b>": "<script>alert(1)</script>", "long": "x" * 10_000, "n": None, "share": 1 / 3},)
+
+        def __repr__(self):
+            return "Result(<img src=x>)\n and more"
+
+    shown = Result()._repr_html_()
+    assert set(re.findall(r"<(\w+)", shown)) == {"p", "table", "tr", "th", "td"} and "0.3333" in shown
+    assert "and more" not in shown and len(shown) < 1_000
+    empty = type("Empty", (Result,), {"rows": ()})
+    assert empty()._repr_html_() == "<p>Result(&lt;img src=x&gt;)</p>"
 
 
 def test_without_pandas_the_error_says_how_to_install_it(monkeypatch):

@@ -305,6 +305,16 @@ def test_the_repr_is_short_and_the_same_each_time(tiny):
     assert repr(attention) == "Attention(3 layers x 2 heads, 5 wordpieces: [CLS] the cat sat [SEP])"
 
 
+def test_a_notebook_shows_its_size_and_its_tokens_as_text():
+    tokens = ("<script>", ": x", *(f"t{i}" for i in range(98)))
+    shown = Attention.from_arrays(np.eye(100)[None, None], tokens, model="mine")._repr_html_()
+    assert (
+        shown.startswith("<p>Attention, 1 layers x 1 heads, 100 wordpieces<br><code")
+        and "t57 ...</code>" in shown
+    )
+    assert "&lt;script&gt; : x t0" in shown and "<script" not in shown and len(shown) < 1_500
+
+
 def test_what_cannot_be_read_whole_is_told_before_it_is_tried(tiny):
     fine = check_reading(tiny, ["the", "cat"])
     assert fine == (4, "")

@@ -543,6 +543,16 @@ def test_names_are_short_and_say_what_is_in_view():
     assert repr(explorer().text_box) == "TextBox('the cat sat')"
 
 
+@pytest.mark.parametrize("style", ["lines", "grid", "rows"])
+def test_the_picture_of_a_long_text_is_not_saved_and_its_sentence_and_data_are(style):
+    n = 460
+    weights = np.random.default_rng(0).dirichlet(np.full(n, 0.05), size=(1, 1, n))
+    view = HeadView(weights, [f"t{i}" for i in range(n)], style=style)
+    page = view._repr_mimebundle_()["text/html"]
+    assert len(page) < 2_000 and "MB is not saved" in page and html.escape(view.sentence) in page
+    assert view.shape == [1, 1, n] and len(view.picture().svg) > 300_000
+
+
 def test_hostile_tokens_stay_text_in_the_saved_picture():
     token = '</script><img src=x onerror=alert(1)>"'
     html = HeadView(attention((token,), (0,), (token,)))._repr_mimebundle_()["text/html"]

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from bertlook_teach.disk import align
 from bertlook_teach.model import head_label
 from bertlook_teach.stats import paired_interval
 
@@ -17,6 +16,7 @@ from ...storage import (
     Report,
     Work,
     about,
+    align,
     attributes,
     tabulate,
     trim_memory,

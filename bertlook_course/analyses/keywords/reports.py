@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from bertlook_teach.disk import align
-
 from ...corpora import KeyphraseDocument
 from ...metrics import rank_correlation
-from ...storage import IN_PLACE, Report, Work, about, at_least, attributes, interval, tabulate
+from ...storage import IN_PLACE, Report, Work, about, align, at_least, attributes, interval, tabulate
 from ..ablation import random_removal, removal_curve, remove_one, worst_first
 from .comparison import RULES_TOGETHER, compare, head_table, without_heads
 from .key_tagger import EPOCHS, fine_tune_key_tagger

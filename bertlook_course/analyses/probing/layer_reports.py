@@ -7,10 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from bertlook_teach.disk import align
-
 from ...corpora import TASKS, EdgeSentence
-from ...storage import IN_PLACE, Report, Work, about, at_least, interval
+from ...storage import IN_PLACE, Report, Work, about, align, at_least, interval
 from .depth_curves import Counts, LayerScores, MixScores
 from .layer_baselines import control_labels, form_baseline, majority_baseline
 from .layer_fits import MAX_ITERATIONS, TOLERANCE

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bertlook_teach.disk import align
 from bertlook_teach.views import INK, RULE, content, typeset_sentence, with_minus
+
+from ...storage import align
 
 TABLE = "application/vnd.bertlook.table+json"  # beside what a saved notebook shows of a table
 
