@@ -209,7 +209,9 @@ def test_the_frame_has_the_rows_columns_and_numbers_of_the_result(name):
 def test_a_notebook_shows_its_first_rows_and_how_many_there_are(name, monkeypatch):
     make, n_rows, columns, _ = CASES[name]
     made = make()
-    monkeypatch.setattr(type(made), "__repr__", lambda made: "made here")  # some lack what their own would say
+    monkeypatch.setattr(
+        type(made), "__repr__", lambda made: "made here"
+    )  # some lack what their own would say
     shown = made._repr_html_()
     assert f"<p>{n_rows} rows, " in shown and shown.count("<tr>") == 1 + min(n_rows, 8)
     assert f"<th>{columns[0]}</th>" in shown and len(shown) < 8_000

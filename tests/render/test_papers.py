@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import re
 import struct
+from types import SimpleNamespace
 
+import matplotlib
 import numpy as np
 import pytest
 from any_view import HOSTILE, VIEWS
 
-from bertlook_course.render import caption_of, figure_picture, layer_curves, save_figure
+from bertlook_course.render import (
+    best_of_figure,
+    caption_of,
+    chance_figure,
+    depth_figure,
+    figure_picture,
+    gain_figure,
+    interval_curves,
+    layer_curves,
+    ranked_effects_figure,
+    save_figure,
+    significance_figure,
+)
 from bertlook_course.render.drawing import papers
 from bertlook_course.storage import find_chromium
-from bertlook_teach.views import Picture, render_attention_lines
+from bertlook_teach.views import HeadExplorer, Picture, render_attention_lines
 
 WEIGHTS = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])
 TOKENS = ("[CLS]", "<cat>", "[SEP]")
@@ -118,6 +133,61 @@ def test_every_view_is_saved_as_it_stands(tmp_path, name):
     assert path.with_suffix(".txt").read_text(encoding="utf-8") == view.picture().beneath + "\n"
     assert size_of(path)[0] == pytest.approx(120)
     assert "max-width" not in path.read_text(encoding="utf-8").partition(">")[0]
+
+
+def test_of_an_explorer_the_head_in_view_is_saved(tmp_path):
+    explorer = HeadExplorer(np.stack([[WEIGHTS, WEIGHTS[::-1]]]), TOKENS, head=1)
+    file = save_figure(explorer, tmp_path / "a.svg")
+    assert file.read_bytes() == save_figure(explorer.head_view, tmp_path / "b.svg").read_bytes()
+    assert "1-2" in caption_of(explorer) and "1-2" in file.with_suffix(".txt").read_text()
+    box = SimpleNamespace(one=explorer.head_map, other=explorer.head_view)
+    with pytest.raises(TypeError, match=r"got SimpleNamespace\. Of this one give \.one or \.other\."):
+        save_figure(box, tmp_path / "c.svg")
+    with pytest.raises(TypeError, match=r"got ndarray\.$"):
+        save_figure(WEIGHTS, tmp_path / "c.svg")
+
+
+INTERVALS = {"specimen": ([0.1, 0.4, 0.2], [0.0, 0.3, 0.1], [0.2, 0.5, 0.3])}
+AX_FIGURES = {
+    "layer_curves": lambda ax: layer_curves(CURVES | {"other": [0.2, 0.1, 0.3]}, ylabel="share", ax=ax),
+    "interval_curves": lambda ax: interval_curves(INTERVALS, baseline=("even", 0.1), ylabel="share", ax=ax),
+    "depth_figure": lambda ax: depth_figure(CURVES, ylabel="F1", ax=ax),
+    "ranked_effects_figure": lambda ax: ranked_effects_figure(WEIGHTS, np.stack([WEIGHTS - 1, WEIGHTS + 1], -1), WEIGHTS > 0.4, ylabel="loss", ax=ax),
+    "significance_figure": lambda ax: significance_figure({"a": (WEIGHTS, WEIGHTS / 2 + 0.01)}, levels={"5 %": 0.05}, xlabel="change", ax=ax),
+    "chance_figure": lambda ax: chance_figure({"a": [1.0, 2.0, 3.0]}, 2.5, xlabel="gain", ax=ax),
+    "gain_figure": lambda ax: gain_figure({"a": {"obj": (1.0, 0.0, 2.0)}}, ["obj"], ax=ax),
+    "best_of_figure": lambda ax: best_of_figure({"20 cases": [0.5, 0.6]}, [1, 10], level=0.5, ylabel="share", ax=ax),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AX_FIGURES)
+def test_a_figure_is_drawn_into_the_axes_of_somebody_s_own(name):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3, 2))
+    left, right = figure.subplots(1, 2)
+    left.plot([1, 2], [3, 4], label="mine")
+    figure.legend(loc="upper right")
+    size, type_size = tuple(figure.get_size_inches()), right.xaxis.label.get_size()
+    assert AX_FIGURES[name](right) is figure
+    assert right.lines or right.patches
+    assert len(left.lines) == 1 and len(figure.legends) == 1 and tuple(figure.get_size_inches()) == size
+    assert right.xaxis.label.get_size() == type_size
+    figure.savefig(io.BytesIO(), format="svg")
+    with pytest.raises(TypeError, match=r"got ndarray\. Of several give one: ax=axes\[0\]"):
+        AX_FIGURES[name](figure.subplots(1, 2))
+    alone = AX_FIGURES[name](None)
+    assert alone is not figure and alone.axes[0].get_xlabel() == right.get_xlabel()
+
+
+def test_bands_are_those_of_the_curves_drawn_and_not_of_what_stood_there():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    ax.plot([1, 2, 3], [9, 9, 9], color="red")
+    interval_curves(INTERVALS, ylabel="share", ax=ax)
+    [band] = ax.collections
+    assert band.get_facecolor()[0][:3] == pytest.approx(matplotlib.colors.to_rgb(ax.lines[1].get_color()))
 
 
 def test_a_drawn_figure_inside_a_picture_loses_the_rules_for_a_page(tmp_path):

@@ -119,6 +119,7 @@ def interval_curves(
     baseline: tuple[str, float] | None = None,
     size: tuple[float, float] = (9.8, 3.9),
     font_size: float = 18,
+    ax=None,
     **curves,
 ):
     """Layer curves with their intervals, published curves and a baseline, at the size of a slide: a matplotlib figure.
@@ -129,7 +130,7 @@ def interval_curves(
         What ``Profile.layer_mean`` returns.
     baseline : (name, value), optional
         A horizontal line.
-    published, ylabel, title, ylim, size, font_size
+    published, ylabel, title, ylim, size, font_size, ax
         As in `layer_curves`. A published curve has no band: nobody printed an interval for it.
 
     Raises
@@ -145,14 +146,17 @@ def interval_curves(
                 f"series {name!r} needs (mean, low, high) with low <= mean <= high in every layer."
             )
     means = {name: np.asarray(mean) for name, (mean, _, _) in series.items()}
-    figure = layer_curves(means, size=size, font_size=font_size, **curves)
-    axes = figure.axes[0]
-    for line, (_, low, high) in zip(list(axes.lines), series.values()):
+    before = len(getattr(ax, "lines", ()))
+    figure = layer_curves(means, size=size, font_size=font_size, ax=ax, **curves)
+    axes = figure.axes[0] if ax is None else ax
+    for line, (_, low, high) in zip(list(axes.lines)[before:], series.values()):
         axes.fill_between(line.get_xdata(), low, high, color=line.get_color(), alpha=0.25, linewidth=0)
     if baseline:
         name, value = baseline
         axes.axhline(value, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=name, zorder=1)
-    for legend in list(figure.legends):  # once more, now that the baseline has a name too
+    for legend in (
+        list(figure.legends) if ax is None else ()
+    ):  # once more, now that the baseline has a name too
         legend.remove()
     legend_outside(figure, axes, "outside upper left", most=2)
     return figure

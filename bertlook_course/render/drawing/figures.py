@@ -23,9 +23,14 @@ FIGURE_STYLE = {
 }
 
 
+_OURS = "bertlook"  # label of a figure that was made here
+
+
 @contextlib.contextmanager
-def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int = 1, **subplots):
+def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int = 1, *, ax=None, **subplots):
     """A new figure and its row of axes, in the style of all figures; what is drawn in the context has its type.
+
+    With ``ax`` the axes are those given, and their figure keeps its size and its type.
 
     Parameters
     ----------
@@ -35,6 +40,8 @@ def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int
         In points. A figure 9.8 inches wide with type of 18 points is as large as a slide.
     columns : int
         Panels side by side.
+    ax : matplotlib.axes.Axes, optional
+        Of somebody's own figure, to be drawn into.
     **subplots
         Passed to ``Figure.subplots``.
 
@@ -50,10 +57,19 @@ def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int
     18.0
     """
     import matplotlib
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    if ax is not None:
+        if not isinstance(ax, Axes):
+            raise TypeError(
+                f"ax is one pair of axes of matplotlib, as in figure, ax = plt.subplots(); got {type(ax).__name__}."
+                + (" Of several give one: ax=axes[0]." if isinstance(ax, np.ndarray) else "")
+            )
+        yield ax.figure, np.array([ax])
+        return
     with matplotlib.rc_context({**FIGURE_STYLE, "font.size": font_size}):
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=size, layout="constrained", label=_OURS)
         row = figure.subplots(1, columns, squeeze=False, **subplots)[0]
         for axes in row:
             axes.spines[["top", "right"]].set_visible(False)
@@ -91,6 +107,7 @@ def layer_curves(
     ylim: tuple[float, float] | None = None,
     size: tuple[float, float] = (8.0, 4.5),
     font_size: float = 13,
+    ax=None,
 ):
     """One curve per series over the layers of a model, counted from 1; published curves beside them.
 
@@ -109,6 +126,8 @@ def layer_curves(
         In inches.
     font_size : float
         In points.
+    ax : matplotlib.axes.Axes, optional
+        Draw into these axes of your own figure, which keeps its size and type.
 
     Returns
     -------
@@ -129,7 +148,7 @@ def layer_curves(
     theirs = {name: _per_layer(name, values) for name, values in (published or {}).items()}
     if not ours and not theirs:
         raise ValueError("there is no series to draw; give at least one name and its numbers per layer.")
-    with styled_figure(size, font_size) as (figure, (axes,)):
+    with styled_figure(size, font_size, ax=ax) as (figure, (axes,)):
         axes.tick_params(colors=INK)
     curves = ours | {_published(name): values for name, values in theirs.items()}
     for look, (name, values) in zip(line_looks(curves), curves.items()):
@@ -185,8 +204,15 @@ def _curve(axes, values, name: str, look: Mapping[str, object]) -> None:
 
 
 def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None, **look) -> int:
-    """Outside the axes, where it hides no point; in several rows if one is wider than the figure. Gives the number of rows."""
+    """Outside the axes, where it hides no point; in several rows if one is wider than the figure. Gives the number of rows.
+
+    In somebody's own figure, whose room is not ours, inside the axes.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    if figure.get_label() != _OURS:
+        axes.legend(frameon=False)
+        return 0
 
     handles, labels = axes.get_legend_handles_labels()
     renderer = FigureCanvasAgg(figure).get_renderer()

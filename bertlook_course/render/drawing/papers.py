@@ -39,7 +39,7 @@ def save_figure(
     Parameters
     ----------
     figure : matplotlib.figure.Figure, Picture, or a view with ``picture()``
-        A view is written as it stands.
+        A view is written as it stands; of an explorer, the view of one head.
     path : str or Path
         Ends in .svg, .pdf or .png; missing folders are made.
     width : str, optional
@@ -209,13 +209,23 @@ def _cut(png: bytes, wide: float, high: float, dpi: int) -> bytes:
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
 def _picture_of(figure) -> Picture:
-    """A picture, or the one of a view as it stands."""
-    picture = figure.picture() if callable(getattr(figure, "picture", None)) else figure
+    """A picture, or the one of a view as it stands; of a box of views, that of one head or of its only view."""
+    if isinstance(figure, Picture):
+        return figure
+    inside = {name: one for name, one in getattr(figure, "__dict__", {}).items() if _is_view(one)}
+    only = next(iter(inside.values())) if len(inside) == 1 else figure
+    view = figure if _is_view(figure) else inside.get("head_view", only)
+    picture = view.picture() if _is_view(view) else None
     if not isinstance(picture, Picture):
+        which = f" Of this one give {' or '.join(f'.{name}' for name in inside)}." if inside else ""
         raise TypeError(
-            f"save_figure takes a matplotlib figure, a Picture, or a view with picture(); got {type(figure).__name__}."
+            f"save_figure takes a matplotlib figure, a Picture, or a view with picture(); got {type(figure).__name__}.{which}"
         )
     return picture
+
+
+def _is_view(one) -> bool:
+    return callable(getattr(one, "picture", None))
 
 
 def _millimetres(width: str) -> float:

@@ -85,7 +85,7 @@ def heat_figure(
 
 
 def ranked_effects_figure(
-    changes, intervals, significant, *, ylabel: str, size=(9.8, 4.2), font_size: float = 18
+    changes, intervals, significant, *, ylabel: str, size=(9.8, 4.2), font_size: float = 18, ax=None
 ):
     """Every head's change with its interval, the largest first; filled marks are those that are not chance.
 
@@ -94,6 +94,8 @@ def ranked_effects_figure(
     changes : array of shape (layer, head)
     intervals : array of shape (layer, head, 2)
     significant : bool array of shape (layer, head)
+    ax : matplotlib.axes.Axes, optional
+        Draw into these.
 
     Returns
     -------
@@ -105,7 +107,7 @@ def ranked_effects_figure(
         raise ValueError(
             f"intervals need shape {(*changes.shape, 2)} and significant {changes.shape}; got {intervals.shape} and {significant.shape}."
         )
-    with styled_figure(size, font_size) as (figure, (axes,)):
+    with styled_figure(size, font_size, ax=ax) as (figure, (axes,)):
         order = np.argsort(-changes, axis=None, kind="stable")
         for place, i in enumerate(order):
             at = np.unravel_index(i, changes.shape)
@@ -273,7 +275,12 @@ def pruning_figure(
 
 
 def significance_figure(
-    series: Mapping[str, tuple[object, object]], *, levels: Mapping[str, float], xlabel: str, size=(9.8, 4.4)
+    series: Mapping[str, tuple[object, object]],
+    *,
+    levels: Mapping[str, float],
+    xlabel: str,
+    size=(9.8, 4.4),
+    ax=None,
 ):
     """How large each head's effect is against how sure it is: the larger to the right, the surer to the top.
 
@@ -283,10 +290,12 @@ def significance_figure(
         The size of an effect is drawn, without its sign; an effect of exactly 0 has no place on the scale and is left out.
     levels : mapping of name to p
         Drawn as lines from side to side.
+    ax : matplotlib.axes.Axes, optional
+        Draw into these.
     """
     from matplotlib.ticker import LogLocator
 
-    with styled_figure(size) as (figure, (axes,)):
+    with styled_figure(size, ax=ax) as (figure, (axes,)):
         for look, (name, (effects, p)) in zip(line_looks(series), series.items()):
             effects, p = np.abs(np.ravel(effects)), np.ravel(p)
             drawn = effects > 0
@@ -312,15 +321,17 @@ def significance_figure(
     return figure
 
 
-def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_size: float = 18):
+def chance_figure(gains, observed: float, *, xlabel: str, size=(9.8, 3.6), font_size: float = 18, ax=None):
     """How often chance alone gives each gain, and where the observed one lies.
 
     Parameters
     ----------
     gains : mapping of name to array of shape (run,)
     observed : float
+    ax : matplotlib.axes.Axes, optional
+        Draw into these.
     """
-    with styled_figure(size, font_size) as (figure, (axes,)):
+    with styled_figure(size, font_size, ax=ax) as (figure, (axes,)):
         everything = np.concatenate([np.asarray(g, float) for g in gains.values()])
         # Gains come in whole answers: a bin for each, or the comb of empty ones would be all one sees.
         steps = np.diff(np.unique(everything))

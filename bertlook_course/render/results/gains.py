@@ -18,6 +18,7 @@ def gain_figure(
     *,
     size=(9.8, 4.9),
     font_size: float = 18,
+    ax=None,
 ):
     """What the best head finds more than the best fixed distance, one line a relation.
 
@@ -28,6 +29,8 @@ def gain_figure(
         that a model lacks gets no mark.
     relations : sequence of str
         From top to bottom.
+    ax : matplotlib.axes.Axes, optional
+        Draw into these.
 
     Returns
     -------
@@ -47,7 +50,7 @@ def gain_figure(
         raise ValueError("a figure of gains needs at least one gain; got none.")
     places = {relation: place for place, relation in enumerate(relations)}
     measured = [name for name, gains in drawn.items() if isinstance(next(iter(gains.values())), tuple)]
-    with styled_figure(size, font_size) as (figure, (axes,)):
+    with styled_figure(size, font_size, ax=ax) as (figure, (axes,)):
         for place in places.values():
             axes.axhline(place, color=RULE, linewidth=1, zorder=0)
         draw_level(axes, 0, upright=True, zorder=1)

@@ -39,6 +39,7 @@ def depth_figure(
     ylim: tuple[float, float] | None = None,
     xlabel: str = "layers 0 (embeddings) to ...",
     size: tuple[float, float] = (9.8, 3.4),
+    ax=None,
 ):
     """One line a name over the depth, 0 (embeddings) to L, at the size of a slide; a band where an interval is given: a matplotlib figure.
 
@@ -50,6 +51,8 @@ def depth_figure(
     baseline : (name, value), optional
         A dotted line.
     ylim : (float, float), optional
+    ax : matplotlib.axes.Axes, optional
+        Draw into these.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def depth_figure(
             f"curves over depth need at least one, all of one model; got {len(curves)} with {sorted(depths)} points. Models of different depth stand in figures of their own."
         )
     depth = depths.pop()
-    with styled_figure(size) as (figure, (axes,)):
+    with styled_figure(size, ax=ax) as (figure, (axes,)):
         _draw_depth(axes, curves, depth)
         if baseline:
             draw_level(axes, baseline[1], baseline[0])

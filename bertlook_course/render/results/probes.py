@@ -49,7 +49,9 @@ def score_cell(score) -> Estimate:
     return Estimate(100 * score.uas, 100 * score.low, 100 * score.high, ".1f")
 
 
-def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tuple[str, float] | None = None):
+def learning_figure(
+    curves: Mapping[str, Mapping[int, object]], *, baseline: tuple[str, float] | None = None, ax=None
+):
     """UAS over the number of sentences that a probe was fitted on, with intervals, at the size of a slide.
 
     Parameters
@@ -58,6 +60,8 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
         From `bertlook_course.analyses.probing.learning_curve`.
     baseline : (name, UAS), optional
         A dotted line.
+    ax : matplotlib.axes.Axes, optional
+        Draw into these.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def learning_figure(curves: Mapping[str, Mapping[int, object]], *, baseline: tup
     """
     if not curves or not all(curves.values()):
         raise ValueError("a figure of learning curves needs at least one curve with a point.")
-    with styled_figure((9.8, 4.0)) as (figure, (axes,)):
+    with styled_figure((9.8, 4.0), ax=ax) as (figure, (axes,)):
         for look, (name, curve) in zip(line_looks(curves), curves.items()):
             sizes = list(curve)
             axes.plot(sizes, [100 * s.uas for s in curve.values()], label=name, markersize=9, **look)

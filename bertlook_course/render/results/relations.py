@@ -104,7 +104,9 @@ def flattery_table(table, relations: Sequence[str]) -> TextTable:
     return TextTable(header, body, caption)
 
 
-def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], *, level: float, ylabel: str):
+def best_of_figure(
+    curves: Mapping[str, Sequence[float]], heads: Sequence[int], *, level: float, ylabel: str, ax=None
+):
     """How the best of many equally good heads seems to grow: one curve a number of cases, over the number of heads.
 
     Parameters
@@ -114,6 +116,8 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
     heads : sequence of int
     level : float
         What every head truly reaches, a dotted line.
+    ax : matplotlib.axes.Axes, optional
+        Draw into these.
 
     Returns
     -------
@@ -124,7 +128,7 @@ def best_of_figure(curves: Mapping[str, Sequence[float]], heads: Sequence[int], 
             raise ValueError(
                 f"curve {name!r} needs one value for each of the {len(heads)} numbers of heads; got {len(values)}."
             )
-    with styled_figure((9.8, 4.0)) as (figure, (axes,)):
+    with styled_figure((9.8, 4.0), ax=ax) as (figure, (axes,)):
         draw_curves(axes, heads, curves, markersize=9)
         draw_level(axes, level, "what each head truly reaches")
         axes.set_xscale("log")
