@@ -31,15 +31,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """``bertlook show``: returns the exit code."""
-    from bertlook_teach.model import load_recording, parse_head_label
+    from bertlook_teach.model import load_recording
 
     options.at_least(args, input=1)
     recording = load_recording(args.recording.removeprefix("recorded:"))
-    layer, head = parse_head_label(args.head) if args.head else (0, 0)
-    if not (layer < recording.n_layers and head < recording.n_heads):
-        raise ValueError(
-            f"no head {args.head}: {recording.name} has {recording.n_layers} layers of {recording.n_heads} heads."
-        )
     if args.input > len(recording):
         raise ValueError(f"--input {args.input}: {recording.name} was recorded on {len(recording)} inputs.")
     if args.out is None and (args.head or args.input != 1):
@@ -50,14 +45,12 @@ def run(args: Namespace) -> int:
             cut = f"  (cut to {attention.n_tokens} wordpieces)" if attention.truncated else ""
             print(f"{number:4}  {_in_a_line(text)}{cut}")
         return 0
-    from bertlook_teach.views import HeadExplorer
-
-    from ..pages import save_page
+    from .view import write_page
 
     chosen = recording.texts[args.input - 1]
     texts = (chosen,) if isinstance(chosen, str) else chosen
-    view = HeadExplorer(recording, *texts, layer=layer, head=head, norms=False)
-    page = save_page(view, args.out, title=f"{' / '.join(texts)} ({recording.badge})")
+    title = f"{' / '.join(texts)} ({recording.badge})"
+    page = write_page(recording, texts, args.head, args.out, title=title, norms=False)
     read = recording[chosen]
     cut = f"; the model read its first {read.n_tokens} wordpieces, the rest was cut" if read.truncated else ""
     print(f"{recording.badge}, input {args.input} of {len(recording)}{cut} -> {page}")

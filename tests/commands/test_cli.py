@@ -4,6 +4,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from made import printed_by
 
-from bertlook_bench import common
+from bertlook_bench import common, completion
 from bertlook_bench import line as cli
 from bertlook_course.storage import claim_folder
 from bertlook_press.commands import present
@@ -150,6 +151,50 @@ def test_every_file_has_its_command():
     assert files - {"__main__", "line", "common", "models", "chunks"} == {
         file for file, _ in cli.COMMANDS.values()
     }
+
+
+def completed(*words):
+    """What bash offers for the last of these words."""
+    script = f'{completion.script()}\nCOMP_WORDS=({shlex.join(words)})\nCOMP_CWORD={len(words) - 1}\n_bertlook\necho "${{COMPREPLY[*]}}"'
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert not done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash found")
+def test_bash_completes_commands_options_and_their_values():
+    assert completed("bertlook", "") == list(cli.COMMANDS) and completed("bertlook", "pre") == ["present"]
+    for name in ("present", "record", "view"):
+        subparsers = next(action for action in cli.build_parser(name)._actions if action.choices)
+        options = {flag for action in subparsers.choices[name]._actions for flag in action.option_strings}
+        assert set(completed("bertlook", name, "--")) == {flag for flag in options if flag.startswith("--")}
+    assert completed("bertlook", "present", "--route", "") == ["20", "50", "90"]
+    assert completed("bertlook", "coref", "--data", "x y.conllu", "--on-error", "sk") == ["skip"]
+    assert completed("bertlook", "show", "so") == []  # bash offers files
+
+
+def test_a_sentence_in_a_model_becomes_one_page(tmp_path, capsys):
+    out = tmp_path / "new" / "page.html"
+    assert cli.main(["view", "The <cat> sat.", "It slept.", "--head", "3-2", "--out", str(out)]) == 0
+    assert capsys.readouterr().out == f"specimen, 2 texts -> {out}\n"
+    page = out.read_text(encoding="utf-8")
+    assert '<h1 dir="auto">The &lt;cat&gt; sat. / It slept.</h1>' in page and "Head 3-2" in page
+    assert not re.search(r"(?:src|href)=[\"']?(?!data:)\w", page) and "default-src 'none'" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["x.html", "--head", "7-1"], "no head 7-1: specimen has 6 layers of 6 heads."),
+        (["x.pdf"], "a page is an .html file; got 'x.pdf'."),
+        (["x.html", "--model", "recorded:bert-base-cased"], "bertlook show bert-base-cased shows its inputs"),
+        (["x.html", "--model", "nowhere/"], "nowhere/"),
+    ],
+)
+def test_what_cannot_be_viewed_is_said(words, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["view", "the cat", "--out", *words]) == 1
+    assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("line", [["presnt"], ["present", "--prot", "1"], ["present", "--port", "70000"]])

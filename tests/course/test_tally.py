@@ -51,6 +51,27 @@ def test_the_view_counts_and_refuses_an_answer_that_is_none():
         Tally(3, 1, CHOICES, answer="E")
 
 
+@pytest.mark.parametrize(
+    ("given", "choices"),
+    [
+        (["none", "1 to 3"], [["A", "none"], ["B", "1 to 3"]]),
+        (("no", "B", "yes"), [["A", "no"], ["B", "B"], ["C", "yes"]]),
+        ("ABC", [["A", ""], ["B", ""], ["C", ""]]),
+        (["x", "y"], [["X", ""], ["Y", ""]]),
+        ([1, 2], [["A", "1"], ["B", "2"]]),
+    ],
+)
+def test_answers_without_letters_get_them_in_their_order(given, choices):
+    view = Tally(3, 1, given, votes=f"3-1{choices[1][0]}")
+    assert view.choices == choices and view.count.counts[choices[1][0]] == 1
+
+
+@pytest.mark.parametrize(("given", "said"), [(["one"], "two or more different letters"), ([str(i) for i in range(10, 40)], "30 answers and 26 letters"), ("AA", "two or more")])  # fmt: skip
+def test_too_few_or_too_many_answers_are_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        Tally(3, 1, given)
+
+
 def test_the_saved_notebook_holds_codes_and_no_votes_and_no_answer():
     bundle = Tally(3, 1, CHOICES, answer="B", votes="Ada 3-1B")._repr_mimebundle_()
     page = bundle["text/html"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 
 import anywidget
 import traitlets
@@ -24,8 +25,8 @@ class Tally(anywidget.AnyWidget):
     ----------
     lesson, question : int
         From 1.
-    choices : mapping from letter to str
-        The answers.
+    choices : mapping from letter to str, or sequence of str
+        The answers. In a sequence they are lettered in order; letters alone, as in ``"ABC"``, stand for themselves.
     answer : str
         The letter that the data say, marked once the room is shown; none if empty.
     votes : str
@@ -55,12 +56,14 @@ class Tally(anywidget.AnyWidget):
         self,
         lesson: int,
         question: int,
-        choices: Mapping[str, str],
+        choices: Mapping[str, str] | Sequence[str],
         *,
         answer: str = "",
         votes: str = "",
         font_size: float = 0,
     ):
+        if not isinstance(choices, Mapping):
+            choices = _lettered(choices)
         count_votes(votes, lesson, question, choices)  # refuses choices that are none
         choices = {letter.upper(): meaning for letter, meaning in choices.items()}
         if answer and answer.upper() not in choices:
@@ -86,3 +89,13 @@ class Tally(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         return f"Tally(lesson {self.lesson}, question {self.question}, {self.count.n} votes)"
+
+
+def _lettered(choices: Sequence[str]) -> dict[str, str]:
+    """Answers by letter: A to the first, B to the second."""
+    answers = [str(choice) for choice in choices]
+    if len(answers) > len(ascii_uppercase):
+        raise ValueError(f"there are {len(answers)} answers and {len(ascii_uppercase)} letters for them.")
+    if all(len(answer) == 1 and answer.isalpha() for answer in answers):
+        return dict.fromkeys(answers, "")
+    return dict(zip(ascii_uppercase, answers))
