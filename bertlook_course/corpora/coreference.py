@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
@@ -247,7 +248,7 @@ def _too_long(n: int) -> str:
 _BRACKET = re.compile(r"\(([^()]+)\)|\(([^()]+)|([^()]+)\)")
 
 
-_PART = re.compile(r"(.*)\[(\d+)/(\d+)\]")
+_PART = re.compile(r"(.*)\[(\d{1,4})/(\d{1,4})\]")
 
 
 def entity_spans(sentence, fields, where) -> list[tuple[tuple[tuple[int, int], ...], dict[str, str]]]:
@@ -287,27 +288,29 @@ def entity_spans(sentence, fields, where) -> list[tuple[tuple[tuple[int, int], .
 
 def _joined(found, where: str) -> list[tuple[list[tuple[int, int]], dict[str, str]]]:
     """Mentions in parts, ``e1[1/2] ... e1[2/2]``, as one each; what is said of a mention stands at its first part."""
-    whole, waiting = [], {}
+    whole, waiting = (
+        [],
+        defaultdict(deque),
+    )  # (name, number of the next part, of how many) -> those that wait for it
     for span, values in found:
         match = _PART.fullmatch(values["GRP"])
-        if not match:
-            whole.append(([span], values))
-            continue
-        name, number, count = match[1], int(match[2]), int(match[3])
-        begun = waiting.setdefault((name, count), [])
+        name, number, count = (match[1], int(match[2]), int(match[3])) if match else (values["GRP"], 1, 1)
         if number == 1:
-            begun.append(([span], values | {"GRP": name}))
-            whole.append(begun[-1])
-        elif one := next((one for one in begun if len(one[0]) == number - 1), None):
-            one[0].append(span)
+            mention = [], values | {"GRP": name}
+            whole.append(mention)
+        elif waiting[name, number, count]:
+            mention = waiting[name, number, count].popleft()
         else:
             raise ValueError(
                 f"{where}: part {number} of {count} of the mention {name} comes without the part before it. {_TOGETHER}"
             )
-    for (name, count), begun in waiting.items():
-        if short := next((parts for parts, _ in begun if len(parts) != count), None):
+        mention[0].append(span)
+        if number != count:
+            waiting[name, number + 1, count].append(mention)
+    for (name, number, count), left in waiting.items():
+        if left:
             raise ValueError(
-                f"{where}: the mention {name} has {count} parts; {len(short)} of them are here. {_TOGETHER}"
+                f"{where}: the mention {name} has {count} parts; {number - 1} of them are here. {_TOGETHER}"
             )
     return whole
 

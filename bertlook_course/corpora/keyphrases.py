@@ -12,6 +12,7 @@ import re
 import unicodedata
 import warnings
 import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,8 +71,8 @@ class KeyphraseDocument:
     @cached_property
     def spans(self) -> tuple[tuple[Span, ...], ...]:
         """For each phrase, all the places where it occurs: half-open spans of characters, in order."""
-        taken_apart, places = _apart(self.text)
-        return tuple(_occurrences(phrase, taken_apart, places) for phrase in self.keyphrases)
+        apart = _apart(self.text)
+        return tuple(_occurrences(phrase, *apart) for phrase in self.keyphrases)
 
     @property
     def in_text(self) -> tuple[bool, ...]:
@@ -238,18 +239,19 @@ def _joined(two: str) -> bool:
     return letters and not _UNSPACED.search(two)
 
 
-def _apart(text: str) -> tuple[str, list[Span]]:
-    """A text with marks taken off their letters (NFD), and for each of its characters the span of the text that it came from."""
-    apart, places, start = [], [], 0
+def _apart(text: str) -> tuple[str, array, array]:
+    """A text with marks taken off their letters (NFD), and for each of its characters where what it came from begins and ends."""
+    apart, starts, ends, start = [], array("q"), array("q"), 0
     for end in range(1, len(text) + 1):
         if end == len(text) or not unicodedata.combining(text[end]):
             apart.append(unicodedata.normalize("NFD", text[start:end]))
-            places += [(start, end)] * len(apart[-1])
+            starts.extend([start] * len(apart[-1]))
+            ends.extend([end] * len(apart[-1]))
             start = end
-    return "".join(apart), places
+    return "".join(apart), starts, ends
 
 
-def _occurrences(phrase: str, text: str, places: list[Span]) -> tuple[Span, ...]:
+def _occurrences(phrase: str, text: str, starts: array, ends: array) -> tuple[Span, ...]:
     """Where the words of the phrase stand one after another, any white space between them, in a text from `_apart`."""
     words = r"\s+".join(map(re.escape, unicodedata.normalize("NFD", phrase).split()))
     found: list[Span] = []
@@ -260,7 +262,7 @@ def _occurrences(phrase: str, text: str, places: list[Span]) -> tuple[Span, ...]
             end < len(text) and _joined(text[end - 1 : end + 1])
         )
         if start >= last and not cut:
-            found.append((places[start][0], places[end - 1][1]))
+            found.append((starts[start], ends[end - 1]))
             last = end
     return tuple(found)
 

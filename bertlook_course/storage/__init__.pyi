@@ -30,6 +30,7 @@ from .printing import align as align
 from .printing import save_rows as save_rows
 from .printing import visible as visible
 from .printing import with_interval as with_interval
+from .printing import write_json as write_json
 from .reports import IN_PLACE as IN_PLACE
 from .reports import Report as Report
 from .reports import Work as Work

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from bertlook_teach.disk import csv_text, json_text, write_files
+from bertlook_teach.disk import csv_text, json_text, write_file, write_files
 
 from .folders import writable_folder
 
@@ -55,6 +55,11 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 def _escape(found: re.Match) -> str:
     return found[0].encode("unicode_escape").decode()
+
+
+def write_json(path: str | Path, content, *, indent: int = 1, allow_nan: bool = True) -> Path:
+    """Write a value as JSON, as `write_file` writes."""
+    return write_file(path, json_text(content, indent=indent, allow_nan=allow_nan))
 
 
 def save_rows(folder: str | Path, name: str, rows: Sequence[Mapping], about: Mapping) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import bertlook_teach
-from bertlook_teach.disk import write_file, write_json
+from bertlook_teach.disk import write_file
 
-from ..storage import others_can_write, writable_folder
+from ..storage import others_can_write, writable_folder, write_json
 
 MANIFEST = ".bertlook-course.json"
 

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bertlook_teach.disk import write_json
+from bertlook_course.storage import write_json
 
 # How kernels and the server talk: over sockets in a folder of ours, where the system has them. Every user of the computer can read
 # along on a TCP port; a kernel warns of that, so its warnings are shown where there are no such sockets.

@@ -15,7 +15,6 @@ from .files import json_text as json_text
 from .files import replacing as replacing
 from .files import write_file as write_file
 from .files import write_files as write_files
-from .files import write_json as write_json
 from .paths import data_path as data_path
 from .paths import install_command as install_command
 from .tables import Table as Table

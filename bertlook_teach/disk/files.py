@@ -125,11 +125,6 @@ def json_text(content, *, indent: int = 1, allow_nan: bool = True) -> str:
     return json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=allow_nan) + "\n"
 
 
-def write_json(path: str | Path, content, *, indent: int = 1, allow_nan: bool = True) -> Path:
-    """Write a value as JSON, as `write_file` writes."""
-    return write_file(path, json_text(content, indent=indent, allow_nan=allow_nan))
-
-
 def cannot_write(path: Path, error: OSError) -> OSError:
     """The same error, with what to do about it."""
     reason = (

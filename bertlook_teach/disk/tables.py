@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 
@@ -62,14 +62,17 @@ def to_frame(rows: Iterable):
         raise ImportError(
             f"to_frame makes a table of pandas, and {error.name} is not installed: pip install pandas"
         ) from error
-    table = [{name: _cell(value) for name, value in _named(row).items()} for row in rows]
+    table = [*_plain(rows)]
     if not table:
         raise ValueError("there is no row to put into a table.")
     return pandas.DataFrame(table)
 
 
 class Table:
-    """A result that has rows, as a list or from a method, and gives them to pandas."""
+    """A result that has rows, as a list or from a method, and gives them to pandas: ``DataFrame(table)`` is one too."""
+
+    def __iter__(self) -> Iterator[dict]:
+        return _plain(self.rows() if callable(self.rows) else self.rows)
 
     def to_frame(self, **which):
         """The rows as a ``pandas.DataFrame``; ``which`` goes to ``rows``, where it takes something."""
@@ -79,7 +82,7 @@ class Table:
         """What it is and its first rows, for a notebook: small, and nothing but text."""
         said = f"<p>{escape(repr(self).partition(chr(10))[0][:200])}</p>"
         try:
-            rows = [*map(_named, self.rows() if callable(self.rows) else self.rows)]
+            rows = [*self]
             names = [*rows[0]][:8]
         except (ValueError, LookupError):  # there is none
             return said
@@ -90,6 +93,10 @@ class Table:
         return f"{said}<table>{''.join(f'<tr>{line}</tr>' for line in cells)}</table><p>{size}</p>"
 
 
+def _plain(rows: Iterable) -> Iterator[dict]:
+    return ({name: _cell(value) for name, value in _named(row).items()} for row in rows)
+
+
 def _named(row) -> Mapping:
     if is_dataclass(row):
         return {field.name: getattr(row, field.name) for field in fields(row)}
@@ -97,7 +104,6 @@ def _named(row) -> Mapping:
 
 
 def _shown(value) -> str:
-    value = _cell(value)
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)[:80]
 
 

@@ -15,7 +15,7 @@ from .any_attention import check_rows, not_padding, stacked_weights, words_from_
 from .head_names import check_head, model_title
 from .words import looks_special, merge_weights, word_groups
 
-_VECTORS = ("queries", "keys", "values")
+_ARRAYS = ("weights", "queries", "keys", "values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,10 @@ class Attention:
     def __len__(self) -> int:
         """Layers, as of the array of weights."""
         return len(self.weights)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.weights.shape
 
     def __getitem__(self, place):
         """A part of the weights: ``attention[layer, head]`` is one map, counted from 0."""
@@ -230,14 +234,8 @@ class Attention:
 
     def save(self, path: str | Path) -> None:
         """Write one ``.npz`` file, so that the attention can be shown and measured where there is no torch."""
-        arrays = {
-            name: getattr(self, name) for name in ("weights", *_VECTORS) if getattr(self, name) is not None
-        }
-        fields = {
-            name: getattr(self, name)
-            for name in self.__dataclass_fields__
-            if name not in ("weights", *_VECTORS)
-        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in _ARRAYS}
         with replacing(path, "wb") as file:
             save_arrays(file, {"about": np.array(json.dumps(fields)), **arrays})
 
@@ -287,7 +285,7 @@ def _checked_fields(about, arrays: dict[str, np.ndarray]) -> dict:
         raise ValueError("its weights are not numbers of shape (layer, head, query, key)")
     *heads, n, n_keys = weights.shape
     for name, array in arrays.items():
-        if name not in ("weights", *_VECTORS):
+        if name not in _ARRAYS:
             raise ValueError(f"it holds {name!r:.40}")
         if array.ndim != 4 or array.dtype.kind != "f" or list(array.shape[:2]) != heads:
             raise ValueError(f"its {name} are not numbers of shape (layer, head, token, dim)")

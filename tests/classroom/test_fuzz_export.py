@@ -5,6 +5,7 @@ import json
 import logging
 import random
 import re
+import time
 from html.parser import HTMLParser
 
 import ipywidgets
@@ -17,6 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from bertlook_course.widgets import module_source
 from bertlook_press.classroom import STATE, export_deck
+from bertlook_press.classroom.export.pictures import with_pictures
 from bertlook_press.classroom.export.strangers import without_scripts
 from bertlook_teach.views import HeadMap
 
@@ -129,6 +131,23 @@ def test_a_notebook_with_other_values_is_exported_or_refused_in_words(notebook, 
             done += 1
             assert runs(page) == usual, content
     assert done > EXPORTS / 4
+
+
+@pytest.mark.parametrize(
+    ("odd", "left"),
+    [("a<![ b> c", "a c"), ("<![CDATA[x<b>]]>d", "d"), ("<![if x]>e<![endif]>", "e"), ("f<![", "f&lt;![")],
+)
+def test_markup_that_the_parser_of_python_stops_at_is_read_to_its_end(odd, left):
+    assert without_scripts(odd).markup == left
+    assert with_pictures(f"{odd}<img src='x'>", {"x": "data:,"}.get) == f'{odd}<img src="data:,">'
+
+
+def test_tags_without_an_end_are_read_in_no_time():
+    """Python's parser tries each to the end of all: 20,000 took a minute."""
+    start = time.perf_counter()
+    for piece in ("<img ", "<!--", "<a", "<img src='"):
+        assert with_pictures(piece * 20_000, {}.get) == piece * 20_000
+    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize("evil", EVIL)

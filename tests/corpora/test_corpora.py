@@ -1,6 +1,7 @@
 import gzip
 import random
 import re
+import time
 from collections import namedtuple
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -366,6 +367,13 @@ def test_mentions_in_parts_and_at_empty_nodes_are_read(write, rows, found):
 def test_parts_that_do_not_belong_together_are_refused(write, rows, message):
     with pytest.raises(ValueError, match=message):
         read_coreference(write(entities(*rows) + LATER, "a.conllu"))
+
+
+def test_many_mentions_in_parts_are_joined_in_no_time(write):
+    rows = [(str(i), f"(e[{1 + (i > 500)}/2])" * 40) for i in range(1, 1001)]
+    start = time.perf_counter()
+    [document] = read_coreference(write(entities(*rows), "a.conllu"))
+    assert len(document.mentions) == 20_000 and time.perf_counter() - start < 20
 
 
 def test_a_mention_with_gaps_keeps_them_where_its_document_is_cut_and_is_no_span(write, monkeypatch):

@@ -19,8 +19,9 @@ from bertlook_course.storage import (
     save_rows,
     with_interval,
     writable_folder,
+    write_json,
 )
-from bertlook_teach.disk import files, replacing, write_file, write_json
+from bertlook_teach.disk import files, replacing, write_file
 
 FOR_LINUX = pytest.mark.skipif(sys.platform == "win32", reason="needs links and permissions of POSIX")
 

@@ -202,6 +202,7 @@ def test_the_frame_has_the_rows_columns_and_numbers_of_the_result(name):
     assert len(frame) == n_rows and set(columns) <= set(frame.columns), list(frame.columns)
     number, column, row = expected(made)
     assert frame[column][row] == pytest.approx(number)
+    assert pandas.DataFrame(made).equals(frame) and len(list(made)) == n_rows
     assert all(pandas.api.types.is_numeric_dtype(frame[c]) for c in ("n", "low", "high", "f1") if c in frame)
 
 

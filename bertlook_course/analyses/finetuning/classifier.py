@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertlook_teach.disk import write_json
 from bertlook_teach.model import import_torch
 
 from ...corpora import Example
-from ...storage import filling
+from ...storage import filling, write_json
 from .batches import Batch, pad, target, tokenize
 from .new_head import as_encoder, load_state_arrays, state_arrays, with_new_head
 

@@ -7,11 +7,12 @@ import binascii
 import re
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes
 
 from bertlook_course.storage import visible
+
+from .strangers import MarkupReader
 
 PICTURES = "bertlook_pictures"  # in the metadata of a cell or an output: address as it is written -> address of bytes
 
@@ -122,7 +123,7 @@ def with_pictures(markup: str, known: Callable[[str], str | None]) -> str:
     return "".join([*parts, markup[done:]])
 
 
-class _Tags(HTMLParser):
+class _Tags(MarkupReader):
     """The pictures that a markup names: those of ``<img>`` with their places, and the addresses that only something else names."""
 
     def __init__(self, markup: str):
@@ -133,7 +134,9 @@ class _Tags(HTMLParser):
         self._choice: list[str] | None = (
             None  # of an open <picture>: what its sources name, until its <img> comes
         )
-        self.feed(markup)
+        self.feed(
+            markup[: markup.rfind(">") + 1]
+        )  # of tags without an end the parser tries each to the end of all
         self.close()
 
     def addresses(self) -> Iterator[str]:

@@ -116,7 +116,17 @@ def without_scripts(markup: str) -> _Cleaned:
     return cleaned
 
 
-class _Cleaned(HTMLParser):
+class MarkupReader(HTMLParser):
+    """Reads any markup to its end: Python's parser raises at ``<![`` without a name behind it, which for a browser is a remark."""
+
+    def parse_marked_section(self, i, report=1):
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i)
+
+
+class _Cleaned(MarkupReader):
     def __init__(self):
         super().__init__(convert_charrefs=True)
         self._parts: list[str] = []

@@ -12,9 +12,9 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from bertlook_course.storage import code_digest, digest, tree_digest, writable_folder
+from bertlook_course.storage import code_digest, digest, tree_digest, writable_folder, write_json
 from bertlook_course.syllabus import GUEST, LESSONS
-from bertlook_teach.disk import data_path, write_file, write_json
+from bertlook_teach.disk import data_path, write_file
 
 from ..export.errors import ExportError
 from ..export.reveal import typeface
