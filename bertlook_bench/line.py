@@ -55,7 +55,7 @@ GROUPS = {
         "record": ("record", "keep a model's attention in a file"),
         "show": (f"{PRESS}.show", "write a recorded input as a page that is live without Python"),
         "view": (f"{PRESS}.view", "write a sentence in a model as such a page"),
-        "completion": ("completion", "print what lets bash complete these words"),
+        "completion": ("bertlook_bench.driver.completion", "print what lets bash complete these words"),
     },
 }
 # Bytes of addresses that a process needs, and more for each thread: measured with NumPy 2.4 and SciPy 1.17, which hang with 16 threads and 1 GB.

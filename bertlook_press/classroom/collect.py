@@ -276,7 +276,9 @@ def _take(found: Gathered, student: str, name: str, when: float, content: bytes)
         if sheet is not None:
             _count(found, HandIn(student, sheet, _shown(name), "notebook", when))
         elif not codes:
-            raise ValueError("it is no exercise of this course, or the cell that imports its checks is gone")
+            raise ValueError(
+                "it is not an exercise of this course, or the cell that imports its checks is gone"
+            )
     elif ending == ".csv":
         _game_table(found, student, name, _decoded(content))
     elif not _game_codes(found, student, name, _decoded(content, "replace")):

@@ -129,7 +129,7 @@ def test_a_notebook_is_not_run_unasked(tmp_path):
         ("a.zip", "PK", "left out"),
         ("a.txt", "my code was abc123 12345", "a.txt: left out, no code of the labelling game stands in it"),
         ("a.txt", '{"name": "ada"}', "it needs answers, check, lesson"),
-        ("a.ipynb", notebook(cell("print(1)")), "no exercise of this course, or the cell that imports its checks is gone"),
+        ("a.ipynb", notebook(cell("print(1)")), "not an exercise of this course, or the cell that imports its checks is gone"),
         ("a.ipynb.txt", "{}", "no list of cells"),
         ("a.txt", "abc123-00000", "its game abc123 does not count, no map has a label"),
         ("a.csv", "game,map,label\nabc123,1,\n", "its game abc123 does not count, no map has a label"),

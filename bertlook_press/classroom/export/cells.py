@@ -11,7 +11,7 @@ from html import escape
 
 from bertlook_course.syllabus import routes_of
 
-from .pictures import INLINE, PICTURES, attached, with_pictures
+from .pictures import INLINE, PICTURES, attached, rendered, with_pictures
 from .state import VIEW, displayed
 
 _FORMULA = re.compile(r"\$\$.+?\$\$|(?<![\w\\$])\$(?=\S)[^$`\n]+?(?<=\S)\$(?!\w)", re.DOTALL)
@@ -135,18 +135,6 @@ def live_output(output, names: dict[str, str]) -> str:
     data = {key: value for key, value in output["data"].items() if key != VIEW}
     picture = static_output({**output, "data": data})
     return f'<div class="jp-OutputArea-output" data-model="{names[model]}">{picture}</div>'
-
-
-def rendered(source: str) -> str:
-    """Markdown as markup, as the reader of nbconvert makes it; pictures have the addresses that are written."""
-    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-
-    class Renderer(IPythonRenderer):
-        def _embed_image_or_attachment(self, src: str) -> str:
-            return src
-
-    renderer = Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
-    return MarkdownWithMath(renderer=renderer).render(source)
 
 
 def markdown(source: str, attachments=None, pictures=None) -> str:

@@ -71,8 +71,6 @@ def carry_pictures(notebook, folder: Path) -> list[str]:
     list of str
         "ADDRESS is not carried: REASON", once each.
     """
-    from .cells import rendered
-
     lost: dict[str, str] = {}
 
     def carried(markup: str, attachments: Mapping | None = None) -> dict[str, str]:
@@ -104,6 +102,18 @@ def carry_pictures(notebook, folder: Path) -> list[str]:
             elif "text/markdown" in data and (found := carried(rendered(data["text/markdown"]))):
                 output.setdefault("metadata", {})[PICTURES] = found
     return [f"{visible(address)[:100]} is not carried: {reason}" for address, reason in lost.items()]
+
+
+def rendered(source: str) -> str:
+    """Markdown as markup, as the reader of nbconvert makes it; pictures have the addresses that are written."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+    class Renderer(IPythonRenderer):
+        def _embed_image_or_attachment(self, src: str) -> str:
+            return src
+
+    renderer = Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
+    return MarkdownWithMath(renderer=renderer).render(source)
 
 
 def with_pictures(markup: str, known: Callable[[str], str | None]) -> str:

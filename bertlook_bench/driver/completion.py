@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from shlex import quote
 
-from . import common
+from .. import common
 
 _SCRIPT = """\
 # Commands and options of bertlook, for bash. For every new shell, put this line into ~/.bashrc:
@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
 
 def script() -> str:
     """The script, from the options that each command has."""
-    from .line import COMMANDS
+    from ..line import COMMANDS
 
     after, options = [], []
     for name in COMMANDS:
@@ -60,7 +60,7 @@ def script() -> str:
 
 def _actions(name: str) -> Iterator[tuple[list[str], list]]:
     """Of each option or argument of a command its spellings and what it may be."""
-    from .line import build_parser
+    from ..line import build_parser
 
     subparsers = next(action for action in build_parser(name)._actions if action.choices)
     for action in subparsers.choices[name]._actions:
