@@ -22,7 +22,7 @@ NAMES = [
     "bertlook_teach.measures.attention_rollout",
     "bertlook_teach.measures.Profile",
     "bertlook_teach.model.word_groups",
-    "bertlook_teach.stats.fair_choice",
+    "bertlook_course.metrics.fair_choice",
     "bertlook_teach.stats.draws",
     "bertlook_teach.disk.load_arrays",
     "bertlook_teach.views.render_head_map",

@@ -24,7 +24,7 @@ BREAKS = [
     ("bertlook_teach/measures/norms.py", "weights * norms[..., None, :]", "weights * norms[..., :, None]", "measures"),
     ("bertlook_teach/measures/rollout.py", "(1 - residual) * rows + residual * itself", "residual * rows + (1 - residual) * itself", "measures"),
     ("bertlook_teach/measures/kovaleva_classes.py", "[BOTH, VERTICAL, DIAGONAL, BLOCK]", "[BOTH, DIAGONAL, VERTICAL, BLOCK]", "measures"),
-    ("bertlook_teach/stats/best_head.py", "np.where(half == 1, first,", "np.where(half == 0, first,", "stats"),
+    ("bertlook_course/metrics/best_head.py", "np.where(half == 1, first,", "np.where(half == 0, first,", "stats"),
     ("bertlook_teach/stats/bootstrap.py", " * np.sqrt(n / (n - 1))) if", ") if", "stats"),
     ("bertlook_teach/stats/paired_tests.py", "np.maximum.accumulate(stepped)", "stepped", "stats"),
     ("bertlook_course/metrics/metrics.py", "below = 2 * tp + fp + fn", "below = 2 * tp + fp", "stats"),

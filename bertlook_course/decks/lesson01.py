@@ -10,13 +10,14 @@ import numpy as np
 
 from bertlook_teach.measures import offset_attention
 from bertlook_teach.model import extract_attention, read
-from bertlook_teach.stats import BestHead, best_index, choose_head, mean_interval
+from bertlook_teach.stats import mean_interval
 from bertlook_teach.views import Picture
 
 from ..analyses.ablation import guess_masked
 from ..analyses.probing import token_states
 from ..claims.lessons.lesson01 import pretraining_scores
 from ..corpora import load_texts
+from ..metrics import BestHead, best_index, choose_head
 from ..render import (
     Estimate,
     NumberTable,

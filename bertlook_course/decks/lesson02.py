@@ -10,7 +10,6 @@ import numpy as np
 
 from bertlook_teach.measures import PATTERNS, closing_sep_pairs, looks_alike, next_word_pairs, pair_share
 from bertlook_teach.model import Attention, extract_attention, head_label
-from bertlook_teach.stats import best_index
 from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, render_attention_grid
 
 from ..analyses.anatomy import (
@@ -25,6 +24,7 @@ from ..analyses.anatomy import (
 )
 from ..claims import Resources, collect_evidence
 from ..corpora import load_pairs
+from ..metrics import best_index
 from ..render import Estimate, TextTable, figure_picture, line_looks, small_maps
 from .common import LessonDeck, short_title, subject
 

@@ -8,12 +8,11 @@ import numpy as np
 
 from bertlook_teach.measures import special_token_attention
 from bertlook_teach.model import head_label, load_encoder, parse_head_label, random_twin
-from bertlook_teach.stats import best_index
 from bertlook_teach.views import Picture
 
 from ..claims import SINKS, Resources, collect_evidence
 from ..claims.lessons.lesson04 import shown_bounds
-from ..metrics import CannotDecide
+from ..metrics import CannotDecide, best_index
 from ..published import published_gradients, published_layers, published_norm_share
 from ..render import Estimate, TextTable, figure_picture, interval_curves, vectors_picture
 from .common import LessonDeck, letter, short_title, subject

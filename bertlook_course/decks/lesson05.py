@@ -8,7 +8,6 @@ import numpy as np
 
 from bertlook_teach.measures import CLASSES, DEFAULT_THRESHOLDS, highest_scores, stack_scores
 from bertlook_teach.model import iter_attention
-from bertlook_teach.stats import best_index
 from bertlook_teach.views import Picture
 
 from ..analyses.anatomy import (
@@ -22,7 +21,7 @@ from ..analyses.anatomy import (
 )
 from ..claims import Resources
 from ..corpora import load_pairs, load_texts, load_treebank
-from ..metrics import accuracy, cohen_kappa
+from ..metrics import accuracy, best_index, cohen_kappa
 from ..render import Estimate, TextTable, fraction_bars
 from .common import LessonDeck
 

@@ -13,7 +13,7 @@ from bertlook_teach.views import Picture, model_of
 from ..analyses import keywords
 from ..claims import Resources
 from ..claims.lessons import lesson12
-from ..metrics import rank_correlation
+from ..metrics import best_index, rank_correlation
 from ..published import MeasuredTable
 from ..render import (
     Estimate,
@@ -104,7 +104,7 @@ class Deck(LessonDeck):
         """The head (layer, head) that prefers some words of the first text most, as far as the colours tell words apart."""
         scores = np.asarray(self.documents[0]["scores"])
         shown = np.minimum(scores / scores.mean(axis=-1, keepdims=True), DARKEST)
-        return stats.best_index(shown.std(axis=-1))
+        return best_index(shown.std(axis=-1))
 
     def columns_table(self, words: Sequence[str], mean, largest) -> TextTable:
         """What the words of a short text receive in the best head."""

@@ -1,6 +1,13 @@
 from .agreement import FEWEST_FOR_INTERVAL as FEWEST_FOR_INTERVAL
 from .agreement import Agreement as Agreement
 from .agreement import agree as agree
+from .best_head import LEAST_CASES as LEAST_CASES
+from .best_head import BestHead as BestHead
+from .best_head import FairChoice as FairChoice
+from .best_head import Packed as Packed
+from .best_head import best_index as best_index
+from .best_head import choose_head as choose_head
+from .best_head import fair_choice as fair_choice
 from .correlation import partial_rank_correlation as partial_rank_correlation
 from .correlation import rank_correlation as rank_correlation
 from .errors import CannotDecide as CannotDecide

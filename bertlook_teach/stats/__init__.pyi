@@ -1,10 +1,3 @@
-from .best_head import LEAST_CASES as LEAST_CASES
-from .best_head import BestHead as BestHead
-from .best_head import FairChoice as FairChoice
-from .best_head import Packed as Packed
-from .best_head import best_index as best_index
-from .best_head import choose_head as choose_head
-from .best_head import fair_choice as fair_choice
 from .bootstrap import CONFIDENCE as CONFIDENCE
 from .bootstrap import REPLICATES as REPLICATES
 from .bootstrap import draws as draws

@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from bertlook_course.metrics import fair_choice
 from bertlook_course.storage import OnDisk, columns
-from bertlook_teach.stats import fair_choice
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from made import refusals
 
 from bertlook_course.checks import lesson01
+from bertlook_course.metrics import choose_head as best_head
 from bertlook_course.render import (
     NumberTable,
     beside,
@@ -21,7 +22,6 @@ from bertlook_course.render import (
     tasks_figure,
 )
 from bertlook_teach import extract_attention
-from bertlook_teach.stats import choose_head as best_head
 from bertlook_teach.views import difference_colour
 
 LAYER, HEAD = 1, 2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bertlook_teach
-from bertlook_teach.stats import LEAST_CASES, Packed, best_index, choose_head, fair_choice
+from bertlook_course.metrics import LEAST_CASES, Packed, best_index, choose_head, fair_choice
 
 
 def by_hand(values, half, choosing):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bertlook_teach.measures import PATTERNS, attention_entropy, segment_masks, within_segment_mass
-from bertlook_teach.stats import LEAST_CASES, fair_choice, mean_interval
+from bertlook_teach.stats import mean_interval
+
+from ...metrics import LEAST_CASES, fair_choice
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder

@@ -15,9 +15,10 @@ import numpy as np
 
 from bertlook_teach.disk import Table
 from bertlook_teach.model import head_label
-from bertlook_teach.stats import fair_choice, unit_interval
+from bertlook_teach.stats import unit_interval
 
 from ...corpora import KINDS, CorefDocument, Mention, anaphors, cut_documents
+from ...metrics import fair_choice
 
 CANDIDATES = ("mentions", "open")
 
@@ -66,7 +67,7 @@ class Antecedents(Table):
 
     Attributes
     ----------
-    heads : dict of candidates -> bool ndarray of shape (anaphor, layer, head), or `stats.Packed`
+    heads : dict of candidates -> bool ndarray of shape (anaphor, layer, head), or `metrics.Packed`
     rules : dict of baseline -> bool ndarray of shape (anaphor,)
     kinds : tuple (or array) of str, one of `KINDS` per anaphor
     documents : int ndarray of shape (anaphor,)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlook_teach.model import head_label
-from bertlook_teach.stats import LEAST_CASES, fair_choice, unit_interval
+from bertlook_teach.stats import unit_interval
 
 from ...corpora import PronounCase
+from ...metrics import LEAST_CASES, fair_choice
 
 DIRECTIONS = ("pronoun looks at candidate", "candidate looks at pronoun")
 

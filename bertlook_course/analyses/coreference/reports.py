@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from bertlook_teach.model import check_reading
-from bertlook_teach.stats import Packed
 
 from ...corpora import KINDS, CorefDocument, PronounCase, anaphors, by_first, cut_documents, document_keys
+from ...metrics import Packed
 from ...storage import IN_PLACE, Report, Work, about, at_least, attributes, interval, tabulate
 from .antecedents import Antecedents, antecedent_table, find_antecedents
 from .pronouns import ask_heads, pronoun_table

@@ -25,9 +25,10 @@ import numpy as np
 
 from bertlook_teach.disk import Table
 from bertlook_teach.model import head_label, head_rows
-from bertlook_teach.stats import best_index, draws, sample_interval
+from bertlook_teach.stats import draws, sample_interval
 
 from ...corpora import CUE_WORDS, Negation, NegationSentence
+from ...metrics import best_index
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Attention, Encoder

@@ -17,9 +17,9 @@ import numpy as np
 from bertlook_teach import __version__
 from bertlook_teach.disk import Table
 from bertlook_teach.model import head_label
-from bertlook_teach.stats import CONFIDENCE, LEAST_CASES, REPLICATES, best_index, fair_choice
+from bertlook_teach.stats import CONFIDENCE, REPLICATES
 
-from ...metrics import CannotDecide
+from ...metrics import LEAST_CASES, CannotDecide, best_index, fair_choice
 from ...storage import interval, tabulate
 from .counting import (
     ANSWERS,

@@ -13,18 +13,10 @@ from itertools import islice
 import numpy as np
 
 from bertlook_teach import __version__
-from bertlook_teach.stats import (
-    CONFIDENCE,
-    REPLICATES,
-    Packed,
-    best_index,
-    draws,
-    fair_choice,
-    monte_carlo_p,
-    unit_interval,
-)
+from bertlook_teach.stats import CONFIDENCE, REPLICATES, draws, monte_carlo_p, unit_interval
 
 from ...corpora import document_numbers
+from ...metrics import Packed, best_index, fair_choice
 from .answers import _ROOT, Answers, in_scheme
 from .gold import Gold, OffsetAnswers, gold_cases
 from .relation_table import Choice, RelationRow, RelationTable

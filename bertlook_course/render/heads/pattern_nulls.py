@@ -6,9 +6,9 @@ import numpy as np
 
 from bertlook_teach.measures import PATTERNS, looks_alike, measure_patterns, text_groups, within_word_pairs
 from bertlook_teach.model import Attention, head_label
-from bertlook_teach.stats import best_index
 from bertlook_teach.views import MUTED, RULE, Picture, coordinate, text
 
+from ...metrics import best_index
 from ..drawing.text_table import TextTable
 from .map_classes import map_address
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model import head_label
+from bertlook_teach.model import head_label
 
 LEAST_CASES = 5  # in each half, where the best of many is chosen on one and reported on the other
 
