@@ -54,15 +54,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """``bertlook record``: returns the exit code."""
-    from bertlook_teach.model import (
-        ENDING,
-        input_key,
-        iter_attention,
-        load_encoder,
-        matching_of,
-        random_twin,
-        write_recording,
-    )
+    from bertlook_course.storage import matching_of, write_recording
+    from bertlook_teach.model import ENDING, input_key, iter_attention, load_encoder, random_twin
 
     common.at_least(args, limit=1)
     path = Path(args.out)

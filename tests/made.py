@@ -190,12 +190,11 @@ REQUESTS = ("fetch(", "XMLHttpRequest", "import(", "http://", "https://", "WebSo
 class Looker:
     """Stands in for an encoder: its one layer has a head that looks where it is told, and one that looks back."""
 
-    name, max_tokens = "looker", 64
+    name, max_tokens, word_space = "looker", 64, ""
 
     class tokenizer:
         unk_token_id = None
 
-    class word_tokenizer:
         def __new__(cls, words, **options):
             class Encoding(dict):
                 def word_ids(self):

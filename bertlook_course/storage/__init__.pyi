@@ -31,6 +31,8 @@ from .printing import save_rows as save_rows
 from .printing import visible as visible
 from .printing import with_interval as with_interval
 from .printing import write_json as write_json
+from .recorder import matching_of as matching_of
+from .recorder import write_recording as write_recording
 from .reports import IN_PLACE as IN_PLACE
 from .reports import Report as Report
 from .reports import Work as Work

@@ -24,6 +24,7 @@ from ..model import (
     import_torch,
     masked_lm_head,
     output_projection,
+    pieces_of,
 )
 from .norms import value_norms
 
@@ -177,7 +178,7 @@ def _gradients(reading: Reading, maskings: Sequence[Masking]) -> Iterator[Gradie
     for first in range(0, len(maskings), at_once):
         batch = maskings[first : first + at_once]
         rows = [masking.applied(reading.ids) for masking in batch]
-        with torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad():
             run = _Run(reading, blocks, rows)
             losses = []
             for row, masking in enumerate(batch):
@@ -215,16 +216,15 @@ class _Run:
                 context.requires_grad_()
             self.contexts.append(context)
 
-        hooks = []
-        for output in {block.output: None for block in blocks}:
-            hooks.append(output.register_forward_pre_hook(before))
-            hooks.append(output.register_forward_hook(lambda module, given, out: self.outputs.append(out)))
-        try:
-            with self.encoder.evaluating(), self.encoder._capture_vectors() as captured:
-                done = self.encoder.model(**reading.inputs(rows), output_attentions=True)
-        finally:
-            for hook in hooks:
-                hook.remove()
+        def after(module, given, output):
+            self.outputs.append(output)
+
+        outputs = {block.output: None for block in blocks}
+        hooks = [
+            (output, *hook) for output in outputs for hook in (("forward_pre", before), ("forward", after))
+        ]
+        with self.encoder.hooked(hooks), self.encoder._capture_vectors() as captured:
+            done = self.encoder.model(**reading.inputs(rows), output_attentions=True)
         self.hidden, self.maps = done.last_hidden_state, done.attentions
         self.values = [layer.transpose(1, 2).flatten(2) for layer in captured["values"]]
         self._check()
@@ -250,5 +250,5 @@ class _Run:
 
     def attention(self, row: int, ids, values) -> Attention:
         weights = np.stack([layer[row].detach().cpu().numpy() for layer in self.maps])
-        tokens = tuple(self.encoder.tokenizer.convert_ids_to_tokens(ids))
+        tokens = pieces_of(self.encoder, ids)
         return as_attention(self.reading, weights=weights, values=values, tokens=tokens)

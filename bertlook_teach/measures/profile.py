@@ -281,8 +281,9 @@ def profile_heads(
     --------
     >>> profile_heads(load_encoder("specimen"), load_pairs()).mean("next")       # doctest: +SKIP
     """
-    from ..model import iter_attention
+    from ..model import check_encoder, iter_attention
 
+    check_encoder(encoder)
     measures = surface_measures() if measures is None else measures
     result = Profile()
     result.about.update(

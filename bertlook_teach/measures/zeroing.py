@@ -153,11 +153,8 @@ def _cut_block(encoder: Encoder, block, hidden, rest, options, cuts):
             output[row, key, part] = 0
         return output
 
-    hook = block.value.register_forward_hook(zero)
-    try:
+    with encoder.hooked([(block.value, "forward", zero)]):
         after = block.module(hidden, *rest, **options)
-    finally:
-        hook.remove()
     return after[0] if isinstance(after, tuple) else after
 
 

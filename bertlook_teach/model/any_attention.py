@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .in_memory import is_in_memory
+from .tokenizing import letters_of_bytes
 from .words import CONTINUES, SPACES
 
 _SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
@@ -34,6 +36,11 @@ def stacked_weights(weights) -> np.ndarray:
     ValueError
         If an entry is None, there is more than one text, or the layers have different shapes.
     """
+    if hasattr(weights, "attend") or is_in_memory(weights):
+        raise TypeError(
+            f"attention was expected, and {type(weights).__name__} is a model: give extract_attention(encoder, text) with encoder = "
+            "load_encoder(...), or show it by HeadExplorer(encoder, text)."
+        )
     if hasattr(weights, "keys") and not hasattr(weights, "shape"):
         weights = _of_mapping(weights)
     if weights is None:
@@ -161,18 +168,34 @@ def words_from_marks(
     ((None, 0, 0, 1), ('unreal', 'cat'))
     >>> words_from_marks(["The", "Ġun", "real"], [False] * 3)
     ((0, 1, 1), ('The', 'unreal'))
+
+    A mark that stands alone belongs to what follows.
+
+    >>> words_from_marks(["▁The", "▁", "▁cat"], [False] * 3)
+    ((0, 1, 1), ('The', 'cat'))
     """
     marked = any(token.startswith(SPACES) for token, is_special in zip(tokens, special) if not is_special)
     ids: list[int | None] = []
     words: list[str] = []
+    marks = "".join(SPACES)
     for token, is_special in zip(tokens, special):
         continues = len(token) > 2 and token.startswith(CONTINUES)
         if is_special:
             ids.append(None)
             continue
-        if (continues or (marked and not token.startswith(SPACES))) and ids and ids[-1] is not None:
+        inside = bool(ids) and ids[-1] is not None
+        if inside and not words[-1].strip(marks):
+            words[-1] = token.lstrip(marks) or token
+        elif inside and (continues or (marked and not token.startswith(SPACES))):
             words[-1] += token[2:] if continues else token
         else:
-            words.append(token.lstrip("".join(SPACES)) or token)
+            words.append(token.lstrip(marks) or token)
         ids.append(len(words) - 1)
     return tuple(ids), tuple(words)
+
+
+def by_letters(pieces: Sequence[str], special: Sequence[bool] = ()) -> tuple[str, ...]:
+    """`letters_of_bytes` where a space is written Ġ and all bytes make letters; else as it is, for Ġ is a letter of Maltese as well."""
+    letters = letters_of_bytes(pieces, special)
+    bytewise = any(piece.startswith("Ġ") for piece in pieces) and not any("<0x" in one for one in letters)
+    return letters if bytewise else tuple(pieces)

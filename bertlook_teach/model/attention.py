@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..disk import load_arrays, parse_json, replacing, save_arrays
-from .any_attention import check_rows, not_padding, stacked_weights, words_from_marks
+from .any_attention import by_letters, check_rows, not_padding, stacked_weights, words_from_marks
 from .head_names import check_head, model_title
 from .words import looks_special, merge_weights, word_groups
 
@@ -166,11 +166,12 @@ class Attention:
         check_rows(weights, tokens)
         flags, n_queries = tuple(special), len(tokens)
         word_ids, words = words_from_marks(tokens, flags)
+        words = tuple(word.lstrip("Ġ") for word in by_letters([f"Ġ{word}" for word in words]))
         if causal is None:
             causal = key_tokens is None and n_queries > 1 and not np.triu(weights, 1).any()
         return cls(
             weights=weights,
-            tokens=tokens,
+            tokens=by_letters(tokens, flags),
             word_ids=word_ids,
             segment_ids=tuple(int(i >= b_start) for i in range(n_queries)),
             special=flags,

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .folders import import_torch
+from .folders import as_read, import_torch
 
 if TYPE_CHECKING:
     from .encoder import Encoder
@@ -66,15 +66,12 @@ def _find_blocks(encoder: Encoder) -> list[Block]:
     # Shared blocks run more than once, so the order is that of a run and not that of the names.
     order: list[Block] = []
     hooks = [
-        block.module.register_forward_hook(lambda module, inputs, output, block=block: order.append(block))
+        (block.module, "forward", lambda module, inputs, output, block=block: order.append(block))
         for block in found.values()
     ]
     probe = torch.tensor([encoder.tokenizer("a b c")["input_ids"]])
-    try:
+    with encoder.hooked(hooks):
         encoder.attend(probe, torch.ones_like(probe), torch.zeros_like(probe))
-    finally:
-        for hook in hooks:
-            hook.remove()
     if len(order) != encoder.n_layers:
         raise ValueError(
             f"cannot find the attention blocks of {encoder.name} ({encoder.model.config.model_type}): expected one for each of "
@@ -103,7 +100,7 @@ def with_pretraining_head(
 ):
     """The model that an encoder comes from, with a head it was pre-trained with.
 
-    Read from the encoder's folder; for a random twin drawn with the twin's seed.
+    Read from the encoder's folder, or what it was taken from in memory; for a random twin drawn with the twin's seed.
 
     Parameters
     ----------
@@ -141,10 +138,13 @@ def with_pretraining_head(
                     output_loading_info=True,
                 )
                 missing = sorted(report["missing_keys"])
-            elif encoder.seed is not None:
+            elif encoder.seed is not None or encoder.whole is not None:
                 with torch.random.fork_rng(devices=[]):
-                    torch.manual_seed(encoder.seed)
+                    torch.manual_seed(encoder.seed or 0)
                     model, missing = auto.from_config(copy.deepcopy(encoder.model.config)), []
+                if encoder.whole is not None:
+                    left = model.load_state_dict(encoder.whole.state_dict(), strict=False).missing_keys
+                    missing = [name for name in left if not name.startswith(f"{model.base_model_prefix}.")]
             else:
                 raise missing_head(f"{none} that could be found: it was not made by load_encoder. {advice}")
     except ValueError as error:
@@ -154,5 +154,5 @@ def with_pretraining_head(
             ) from error
         raise
     if missing:
-        raise missing_head(f"{none}: the folder lacks {', '.join(missing[:3])}. {advice}")
-    return model
+        raise missing_head(f"{none}: the model lacks {', '.join(missing[:3])}. {advice}")
+    return as_read(model)

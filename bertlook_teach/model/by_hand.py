@@ -7,7 +7,6 @@ read, not to be fast; their product equals the model's own attention, and the te
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -212,13 +211,12 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
     def read_first(module, args, kwargs):
         keep("stream", args[0] if args else kwargs["hidden_states"])
 
-    with contextlib.ExitStack() as hooks:
-        for part, module in modules.items():
-            hook = module.register_forward_hook(lambda _m, _i, output, part=part: keep(part, output))
-            hooks.callback(hook.remove)
-        hooks.callback(
-            encoder.model.encoder.layer[0].register_forward_pre_hook(read_first, with_kwargs=True).remove
-        )
+    parts = [
+        (module, "forward", lambda _module, _given, output, part=part: keep(part, output))
+        for part, module in modules.items()
+    ]
+    first = (encoder.model.encoder.layer[0], "forward_pre", read_first)
+    with encoder.hooked(parts), encoder.hooked([first], with_kwargs=True):
         tokens = extract_attention(encoder, text, text_pair).tokens
     return EmbeddingParts(tokens=tokens, **seen, gain=as_array(norm.weight), bias=as_array(norm.bias))
 

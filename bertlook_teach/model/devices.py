@@ -1,12 +1,15 @@
-"""Where a model runs and its arrays lie: which device, whether a GPU repays the start of torch, NumPy's weights as a torch model, functions for arrays of both."""
+"""Where a model runs and its arrays lie: which device, whose turn it is, NumPy's weights as a torch model, functions for arrays of both."""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -37,6 +40,33 @@ def choose_device(device: str) -> torch.device:
             f"device {device!r} cannot be used here ({reason}). Use device='auto' or 'cpu'."
         ) from None
     return chosen
+
+
+MAKING = RLock()  # while something is made that every thread then shares
+_TURNS: WeakKeyDictionary = WeakKeyDictionary()  # torch module -> its lock
+LONGEST_WAIT = 120  # seconds; a thread that waits for one that waits for it would wait for ever
+
+
+@contextmanager
+def turn_of(model, name: str) -> Iterator[None]:
+    """Have a torch model to oneself: hooks and modes lie on the model, and every thread that runs it would meet them.
+
+    Raises
+    ------
+    RuntimeError
+        If another thread keeps it for more than `LONGEST_WAIT` seconds.
+    """
+    with MAKING:
+        turn = _TURNS.setdefault(model, RLock())
+    if not turn.acquire(timeout=LONGEST_WAIT):
+        raise RuntimeError(
+            f"another thread has kept {name} for {LONGEST_WAIT} seconds: it runs it, or has heads switched off. Give each thread an "
+            "encoder of its own, and start no threads inside 'with ablated(...)'."
+        )
+    try:
+        yield
+    finally:
+        turn.release()
 
 
 PRECISIONS = ("float32", "bfloat16", "float16")
@@ -77,8 +107,7 @@ def torch_model(bert: NumpyBert, device: torch.device):
     torch = import_torch()
     from transformers import BertConfig, BertModel
 
-    # It may be asked for anywhere: under inference_mode its weights could never be trained, and no draw may be used up.
-    with quiet_loading(), torch.inference_mode(False), torch.random.fork_rng(devices=[]):
+    with quiet_loading(), torch.random.fork_rng(devices=[]):  # no draw may be used up
         model = BertModel.from_pretrained(
             None,
             config=BertConfig.from_dict(vars(bert.config)),

@@ -7,12 +7,11 @@ model, attention that never arrives, all are refused here, with what to do about
 from __future__ import annotations
 
 import contextlib
-import copy
 import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..disk import data_path
-from .devices import choose_device, products_in, torch_model, wants_gpu
+from .devices import MAKING, choose_device, products_in, torch_model, turn_of, wants_gpu
 from .folders import (
     SHIPPED,
+    as_read,
     checked,
     hub_folder,
     import_torch,
@@ -36,8 +36,10 @@ from .folders import (
     require_safe_weights,
 )
 from .head_names import model_title
+from .in_memory import is_in_memory, taken
 from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert
-from .wordpiece_tokenizer import WordPieceTokenizer, wordpiece_tokenizer
+from .tokenizing import space_before
+from .wordpiece_tokenizer import wordpiece_tokenizer
 
 if TYPE_CHECKING:
     import torch
@@ -56,11 +58,14 @@ class Encoder:
 
     Made by :func:`load_encoder`. ``n_layers``, ``n_heads`` and ``max_tokens`` describe its shape;
     ``fingerprint`` identifies its weights, whatever the model is called. ``folder`` is where they were read from;
-    for a random twin, which was read from nowhere, ``seed`` is what its weights were drawn with.
+    for a random twin, which was read from nowhere, ``seed`` is what its weights were drawn with. ``whole`` is a model that was
+    taken from memory with the heads it had there.
 
     A BERT loaded with ``device="auto"`` is run by NumPy, and torch is not imported, until somebody asks for ``model`` (or
     ``device``): to hook it, to train it, to take gradients. From then on everything is computed by that
     torch model, so that nothing done to it can be passed by. Both give the same numbers to 1e-5.
+
+    Threads may share one: each has the torch model to itself while it runs it or has hooks on it.
     """
 
     name: str
@@ -70,20 +75,24 @@ class Encoder:
     folder: Path | None = None
     seed: int | None = None
     numpy_bert: NumpyBert | None = field(default=None, kw_only=True, repr=False)
+    whole: Any = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self):
         if self.numpy_bert is not None and self.model is None:  # then both are made when they are asked for
             del vars(self)["model"], vars(self)["device"]
 
     def __getattr__(self, name: str):
-        if name not in ("model", "device") or vars(self).get("numpy_bert") is None:
+        if name not in ("model", "device"):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        if name == "device":
-            vars(self)["device"] = choose_device("auto")
-        else:
-            vars(self)["model"] = torch_model(self.numpy_bert, self.device)
-            vars(self)["numpy_bert"] = None  # not run again: its weights need not be kept twice
-        return vars(self)[name]
+        with MAKING:  # the second thread to ask gets what the first has made
+            if name not in vars(self) and self.numpy_bert is None:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            if name not in vars(self) and name == "device":
+                vars(self)["device"] = choose_device("auto")
+            elif name not in vars(self):
+                vars(self)["model"] = torch_model(self.numpy_bert, self.device)
+                vars(self)["numpy_bert"] = None  # not run again: its weights need not be kept twice
+            return vars(self)[name]
 
     @property
     def engine(self) -> NumpyBert | None:
@@ -93,7 +102,8 @@ class Encoder:
     @property
     def config(self) -> Any:
         """The settings of the model, by their names in config.json."""
-        return self.model.config if self.engine is None else self.engine.config
+        engine = self.engine
+        return self.model.config if engine is None else engine.config
 
     @property
     def title(self) -> str:
@@ -115,13 +125,16 @@ class Encoder:
     @property
     def max_tokens(self) -> int:
         """Longest input in wordpieces, special tokens included."""
-        positions = self.config.max_position_embeddings
+        config, limits = self.config, [int(self.tokenizer.model_max_length)]
+        positions = getattr(config, "max_position_embeddings", None) or 0
         if self.engine is None:
             # RoBERTa's kin count positions from the number of [PAD] on, which their table of positions then names.
             table = getattr(getattr(self.model, "embeddings", None), "position_embeddings", None)
             padding = getattr(table, "padding_idx", None)
             positions -= 0 if padding is None else padding + 1
-        return min(positions, self.tokenizer.model_max_length)
+        if getattr(config, "attention_type", None) == "block_sparse":  # longer texts BigBird reads by blocks
+            limits.append((5 + 2 * config.num_random_blocks) * config.block_size)
+        return min(limits + [positions] * (positions > 0))  # XLNet's -1: as many as one likes
 
     @property
     def has_segments(self) -> bool:
@@ -141,22 +154,14 @@ class Encoder:
         )
 
     @cached_property
-    def word_tokenizer(self) -> Any:
-        """The tokenizer for text that is already split into words.
+    def word_space(self) -> str | None:
+        """`space_before` of the tokenizer: what a word of a split text is given in front."""
+        return space_before(self.tokenizer)
 
-        Byte-level tokenizers (RoBERTa) keep the space before a word inside the word's first piece. In a split
-        text every word needs that mark, also the first; elsewhere the tokenizer is used as it is.
-        """
-        if isinstance(self.tokenizer, WordPieceTokenizer):
-            return self.tokenizer
-        from tokenizers.pre_tokenizers import ByteLevel
-
-        splitter = self.tokenizer.backend_tokenizer.pre_tokenizer
-        if not isinstance(splitter, ByteLevel) or splitter.add_prefix_space:
-            return self.tokenizer
-        tokenizer = copy.deepcopy(self.tokenizer)
-        tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True)
-        return tokenizer
+    @cached_property
+    def writes_bytes(self) -> bool:
+        """Whether the vocabulary has a sign for each byte and no letters, as that of RoBERTa; found by asking."""
+        return "æĺ¯" in "".join(self.tokenizer.tokenize("是"))
 
     def attend(
         self,
@@ -187,8 +192,9 @@ class Encoder:
         RuntimeError
             If the model does not give one map for each layer.
         """
-        if precision is None and self.engine is not None and isinstance(input_ids, np.ndarray):
-            done = self.engine.run(input_ids, attention_mask, segment_ids)
+        engine = self.engine
+        if precision is None and engine is not None and isinstance(input_ids, np.ndarray):
+            done = engine.run(input_ids, attention_mask, segment_ids)
             return done.maps, done.vectors if vectors else {}
         torch = import_torch()
 
@@ -218,22 +224,31 @@ class Encoder:
     def evaluating(self) -> Iterator[None]:
         """Without dropout, whatever mode the model was left in; the mode of each of its modules is put back.
 
-        In training mode two readings of one text differ by as much as .3 in a weight, and nothing says so.
+        In training mode two readings of one text differ by as much as .3 in a weight, and nothing says so. Other threads wait
+        meanwhile; see `turn_of`.
         """
-        training = [module for module in self.model.modules() if module.training]
-        self.model.eval()
-        try:
+        with turn_of(self.model, self.name):
+            training = [module for module in self.model.modules() if module.training]
+            self.model.eval()
+            try:
+                yield
+            finally:
+                for module in training:
+                    module.training = True
+
+    @contextlib.contextmanager
+    def hooked(self, hooks: Iterable[tuple[Any, str, Callable]], **options) -> Iterator[None]:
+        """Evaluate with hooks on the model, which nobody else runs meanwhile: (module, ``"forward"`` or ``"forward_pre"``, function)."""
+        with self.evaluating(), contextlib.ExitStack() as placed:
+            for module, kind, function in hooks:
+                placed.callback(getattr(module, f"register_{kind}_hook")(function, **options).remove)
             yield
-        finally:
-            for module in training:
-                module.training = True
 
     @contextlib.contextmanager
     def _capture_vectors(self) -> Iterator[dict[str, list]]:
         torch = import_torch()
 
         captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
-        hooks = []
 
         def keep(name):
             def hook(module, inputs, output):
@@ -244,15 +259,14 @@ class Encoder:
 
             return hook
 
-        for path, module in self.model.named_modules():
-            for name, endings in _PROJECTIONS.items():
-                if path.rpartition(".")[2] in endings:
-                    hooks.append(module.register_forward_hook(keep(name)))
-        try:
+        hooks = [
+            (module, "forward", keep(name))
+            for path, module in self.model.named_modules()
+            for name, endings in _PROJECTIONS.items()
+            if path.rpartition(".")[2] in endings
+        ]
+        with self.hooked(hooks):
             yield captured
-        finally:
-            for hook in hooks:
-                hook.remove()
         # ALBERT shares one block among all layers, so count what arrived and not the modules.
         counts = {name: len(layers) for name, layers in captured.items()}
         if set(counts.values()) != {self.n_layers}:
@@ -263,10 +277,15 @@ class Encoder:
 
     def __repr__(self) -> str:
         device = self.device if self.engine is None else "cpu"
-        return f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, at most {self.max_tokens} tokens, {device})"
+        most = f"at most {self.max_tokens}" if self.max_tokens < 1e9 else "any number of"
+        return (
+            f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, {most} tokens, {device})"
+        )
 
 
-def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") -> Encoder:
+def load_encoder(
+    name: str | os.PathLike | Any = "specimen", tokenizer=None, *, device: str = "auto"
+) -> Encoder:
     """Load an encoder that gives its attention.
 
     Parameters
@@ -275,9 +294,14 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
         ``"specimen"`` or ``"minilm"``, which come with the course: a small BERT made for it, and all-MiniLM-L6-v2 with 8 bits a
         weight; the name of a model on the Hugging Face hub, for example ``"bert-base-uncased"``; or a folder with a model in
         transformers' format. Any of these with ``-random`` at its end is the random twin: same shape, untrained weights, fixed seed.
+        Or a model in memory: of transformers, a ``pipeline``, a ``SentenceTransformer``, or a torch module that holds one. It is
+        copied as it stands and left as it is; what it learns later is not seen, so load it again.
+    tokenizer
+        Of a model in memory, where the model does not have it itself: transformers' own, from ``AutoTokenizer``.
     device : str
         ``"auto"`` runs a BERT by NumPy until torch is needed (see :class:`Encoder`), unless it is large and there is a GPU; where
-        torch runs, it takes CUDA, else Apple's MPS, else the CPU. The name of a torch device loads torch at once.
+        torch runs, it takes CUDA, else Apple's MPS, else the CPU; a model in memory is copied where it is. The name of a torch device
+        loads torch at once.
 
     Returns
     -------
@@ -298,6 +322,17 @@ def load_encoder(name: str | os.PathLike = "specimen", *, device: str = "auto") 
     -----
     The network is touched only for a hub name that is not in the local cache; with ``HF_HUB_OFFLINE=1``, never.
     """
+    if isinstance(name, Encoder):
+        return name
+    if is_in_memory(name):
+        model, whole, tokenizer = taken(name, tokenizer, None if device == "auto" else choose_device(device))
+        where = next(model.parameters()).device
+        return checked(Encoder(f"{type(whole).__name__} in memory", model, tokenizer, where, whole=whole))
+    if tokenizer is not None or not isinstance(name, str | os.PathLike):
+        raise TypeError(
+            f"load_encoder takes a name, a folder, or a model in memory (of transformers, a pipeline, a SentenceTransformer) with its "
+            f"tokenizer; got {type(name).__name__}{'' if tokenizer is None else ' and a tokenizer, which names and folders bring themselves'}."
+        )
     name = os.fspath(name)
     if not name.strip():
         raise ValueError(
@@ -375,7 +410,7 @@ def _drawn_model(encoder: Encoder, seed: int, keep_embeddings: bool):
     config = type(encoder.model.config).from_dict(encoder.model.config.to_dict())
     with torch.random.fork_rng(devices=[]), quiet_loading():
         torch.manual_seed(seed)
-        model = AutoModel.from_config(config, attn_implementation="eager").float()
+        model = as_read(AutoModel.from_config(config, attn_implementation="eager").float())
     if keep_embeddings:
         trained = getattr(encoder.model, "embeddings", None)
         if not isinstance(trained, torch.nn.Module) or not isinstance(
@@ -386,7 +421,7 @@ def _drawn_model(encoder: Encoder, seed: int, keep_embeddings: bool):
                 "ALBERT and DistilBERT use, so they cannot be kept; call random_twin without keep_embeddings."
             )
         model.embeddings.load_state_dict(trained.state_dict())
-    return model.eval().to(encoder.device)
+    return model.to(encoder.device)
 
 
 def _few_digits(tensors: Mapping[str, Any]) -> list[str]:
@@ -427,4 +462,4 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
             )
     torch_device = choose_device(device)
     model, tokenizer = read_model(folder), read_tokenizer(folder)
-    return checked(Encoder(name, model.eval().to(torch_device), tokenizer, torch_device, folder=Path(folder)))
+    return checked(Encoder(name, model.to(torch_device), tokenizer, torch_device, folder=Path(folder)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..disk import count_in, data_path, install_command, read_json
+from .tokenizing import words_of_text
 
 SHIPPED = {"specimen": "model", "minilm": "minilm"}  # the models in this repository: name -> folder in data
 SHIPPED_MODELS = tuple(name + twin for name in SHIPPED for twin in ("", "-random"))
@@ -130,11 +132,11 @@ def _refuse_odd_settings(path: Path, config: dict) -> None:
         )
 
 
-def longest_input(folder: Path, said) -> int:
+def longest_input(whose: Path | str, said) -> int:
     """The most wordpieces that a tokenizer says it takes, if that is a number of them."""
     if type(said) not in (int, float) or not said >= 1 or said != said // 1:
         raise ValueError(
-            f"{folder / 'tokenizer_config.json'} says model_max_length = {said!r:.60}, and a whole number from 1 on was expected"
+            f"{whose} says model_max_length = {said!r:.60}, and a whole number from 1 on was expected: how many tokens the model reads"
         )
     return int(said)
 
@@ -246,15 +248,26 @@ def first_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Silence load reports and progress bars (their order changes from run to run), and put the settings back."""
+    """Silence load reports and progress bars (their order changes from run to run), and put the settings back.
+
+    Those of torch as well: under ``inference_mode`` weights are made that no gradient can be taken of, and another default dtype
+    draws other random numbers.
+    """
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    torch = sys.modules.get("torch")  # not asked for by those who load a tokenizer
+    dtype = torch and torch.get_default_dtype()
     try:
-        yield
+        with torch.inference_mode(False) if torch else contextlib.nullcontext():
+            if torch:
+                torch.set_default_dtype(torch.float32)
+            yield
     finally:
+        if torch:
+            torch.set_default_dtype(dtype)
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
@@ -302,13 +315,18 @@ def checked(encoder):
     if not embeddings / 2 <= vocabulary <= embeddings:
         raise ValueError(
             f"the tokenizer of {name} knows {vocabulary} wordpieces, but the model has embeddings for {embeddings}: they do not belong "
-            "together, or the vocabulary file was not found and every word would become [UNK]."
+            "together, or the vocabulary file was not found and every word would become [UNK]. After tokenizer.add_tokens(...), call "
+            "model.resize_token_embeddings(len(tokenizer)), train, and save both."
         )
     if vocabulary != embeddings:
         warnings.warn(
             f"the tokenizer of {name} knows {vocabulary} wordpieces, and the model has embeddings for {embeddings}. That is usual where embeddings "
             "are padded to a round number; otherwise the tokenizer is another model's, and every number is wrong.",
             stacklevel=4,
+        )
+    if len(words_of_text(tokenizer("a b c d"), ["a b c d"])[0]) < 2:
+        raise ValueError(
+            f"the tokenizer of {name} reads 'a b c d' as one word: it does not say where in a text its pieces stand."
         )
     for path, tensor in encoder.model.named_parameters():
         if not torch.isfinite(tensor).all():
@@ -320,7 +338,7 @@ def checked(encoder):
                 f"the attention of {name} has shape {tuple(maps[0].shape)} a layer where (1, {encoder.n_heads}, {n}, {n}) was expected: "
                 "its heads do not look at every token, and cannot be shown as one map of query by key."
             )
-    if not all(torch.allclose(layer.sum(-1), torch.ones(()), atol=1e-3) for layer in (m.cpu() for m in maps)):
+    if not all(float((layer.sum(-1) - 1).abs().max()) <= 1e-3 for layer in maps):
         raise ValueError(
             f"what {name} hands out as attention are not weights: a row sums to {float(maps[0][0, 0, 0].sum()):.3g} and not to 1. They are "
             "scores before the softmax (SqueezeBERT does so), which no measure of attention can be taken from."
@@ -348,13 +366,26 @@ def _try_reading(encoder, text: str) -> tuple[list, int]:
     return maps, ids.shape[1]
 
 
+def as_read(model):
+    """A model as it is read here, whatever was saved with it: no dropout, attention that returns its weights, answers by their names."""
+    model.config.return_dict = True
+    model.set_attn_implementation("eager")
+    if (
+        getattr(model, "attention_type", None) == "block_sparse"
+    ):  # BigBird does so itself at the first short text
+        model.set_attention_type("original_full")
+    return model.eval()
+
+
 def read_model(folder: Path):
     """The model of a folder by transformers, float32 and with the attention that returns its weights; every weight is in its place."""
     torch = import_torch()
     from transformers import AutoConfig, AutoModel
 
     try:
-        with quiet_loading():
+        # Weights that a folder need not have, the pooler's, are drawn the same each time.
+        with quiet_loading(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
             settings = AutoConfig.from_pretrained(folder, local_files_only=True)
             # Half-precision checkpoints stay half without dtype; fused attention returns no weights.
             model, report = AutoModel.from_pretrained(
@@ -385,7 +416,7 @@ def read_model(folder: Path):
             "silently be left out, and another model would run than the one that was saved; check that config.json and the weights "
             "belong together, and that transformers still knows this kind of model."
         )
-    return model
+    return as_read(model)
 
 
 def read_tokenizer(folder: Path):
@@ -396,7 +427,9 @@ def read_tokenizer(folder: Path):
     try:
         with quiet_loading():
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            tokenizer.model_max_length = longest_input(folder, tokenizer.model_max_length)
+            tokenizer.model_max_length = longest_input(
+                folder / "tokenizer_config.json", tokenizer.model_max_length
+            )
             for given in (("a b",), ("a", "b"), (["a", "b"],)):  # an odd setting is often met only here
                 tokenizer(*given, is_split_into_words=isinstance(given[0], list))
     except Exception as error:

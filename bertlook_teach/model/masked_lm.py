@@ -183,7 +183,7 @@ def _load_head(encoder: Encoder) -> Callable:
             return BaseModelOutput(last_hidden_state=inputs_embeds)
 
     setattr(model, prefix, Given())
-    model.eval().to(encoder.device)
+    model.to(encoder.device)
 
     def head(hidden):
         flat = hidden.reshape(1, -1, hidden.shape[-1])
@@ -191,7 +191,7 @@ def _load_head(encoder: Encoder) -> Callable:
 
     try:
         with torch.inference_mode():
-            head(torch.zeros(1, encoder.model.config.hidden_size, device=encoder.device))
+            head(torch.zeros(1, encoder.model.config.hidden_size, dtype=torch.float32, device=encoder.device))
     except (AttributeError, TypeError, RuntimeError, ValueError) as error:
         kind = encoder.model.config.model_type
         raise NoMaskedLMHead(

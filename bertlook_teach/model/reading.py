@@ -14,6 +14,7 @@ from .batches import evenly, padded
 from .blocks import Block, attention_blocks
 from .folders import import_torch
 from .head_names import head_label
+from .in_memory import is_in_memory
 from .numpy_bert import as_array, softmax_in_place
 from .tokenizing import (
     HALF_CHARACTER,
@@ -21,6 +22,8 @@ from .tokenizing import (
     check_pieces,
     check_segments,
     encode,
+    encode_words,
+    pieces_of,
     sentence_in,
     words_of_text,
 )
@@ -72,7 +75,7 @@ def check_reading(encoder: Encoder, words: Sequence[str]) -> ReadingCheck:
         return ReadingCheck(0, HALF)
     if sentence_in(words):
         return ReadingCheck(0, SENTENCE)
-    pieces = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
+    pieces = encode_words(encoder, words, verbose=False)
     ids, word_ids = pieces["input_ids"], pieces.word_ids()
     obstacle = ""
     if len(ids) > encoder.max_tokens:
@@ -150,15 +153,9 @@ class Reading:
             def keep(module, given, options, output):
                 calls.append(((given, options), output[0] if isinstance(output, tuple) else output))
 
-            hooks = [
-                module.register_forward_hook(keep, with_kwargs=True)
-                for module in {block.module: None for block in blocks}
-            ]
-            try:
+            hooks = [(module, "forward", keep) for module in {block.module: None for block in blocks}]
+            with self.encoder.hooked(hooks, with_kwargs=True):
                 [attention] = _run(self.encoder, [self], vectors)
-            finally:
-                for hook in hooks:
-                    hook.remove()
             self._kept.setdefault("attention", attention)
             self._kept["calls"] = [(block, call, output[0]) for block, (call, output) in zip(blocks, calls)]
         return self._kept["calls"]
@@ -229,7 +226,7 @@ def read(
     return Reading(
         encoder=encoder,
         ids=tuple(ids),
-        tokens=tuple(encoder.tokenizer.convert_ids_to_tokens(ids)),
+        tokens=pieces_of(encoder, ids),
         word_ids=word_ids,
         segment_ids=segment_ids,
         special=tuple(s is None for s in sequence),
@@ -362,16 +359,33 @@ def iter_attention(
     )
 
 
-def _is_recording(encoder) -> bool:
-    """Whether a model answers by looking up; known by what it can do, since `Recording` is built on `Attention`.
+def check_encoder(encoder) -> None:
+    """Refuse what cannot be asked for attention: a name, and a model in memory that must be loaded first.
 
-    Every way to read a text asks this first, so a name in the place of a model is refused here.
+    Raises
+    ------
+    TypeError
+        With what to do.
     """
     if isinstance(encoder, str | PurePath):
         raise TypeError(
             f"a model was expected, and {str(encoder)!r} is only a name: give load_encoder({str(encoder)!r}), or a recording from "
             "load_recording(...)."
         )
+    if is_in_memory(encoder):
+        raise TypeError(
+            f"a model in memory, here {type(encoder).__name__}, is read through an encoder: encoder = load_encoder(model, tokenizer), or "
+            "load_encoder(pipeline). HeadExplorer(model, text, tokenizer=tokenizer) does it itself."
+        )
+    if not hasattr(encoder, "recall") and not hasattr(encoder, "tokenizer"):
+        raise TypeError(
+            f"an encoder from load_encoder(...) or a recording was expected; got {type(encoder).__name__}."
+        )
+
+
+def _is_recording(encoder) -> bool:
+    """Whether a model answers by looking up; known by what it can do, since `Recording` is built on `Attention`."""
+    check_encoder(encoder)  # every way to read a text asks this first
     return hasattr(encoder, "recall")
 
 

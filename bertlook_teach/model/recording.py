@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,8 +14,6 @@ import numpy as np
 
 from .attention import Attention
 from .folders import SHIPPED_MODELS
-from .head_names import head_label
-from .matching import NotRecorded, input_key, regrouped
 from .tokenizing import check_segments
 
 FORMAT, VERSION = "bertlook recording", 1
@@ -24,7 +24,6 @@ LABELS = {"bert-base-uncased": "BERT-base", "bert-base-cased": "BERT-base (cased
 RECORDED = "recorded, not computed here"
 
 PARTS = 65535  # of a row, 16 bits
-_ROW_TOLERANCE = 1e-3  # some sources kept four decimals
 VECTORS = ("queries", "keys", "values")
 LISTS = ("tokens", "word_ids", "segment_ids", "special", "words")
 FIELDS = (*LISTS, "text", "text_pair", "segments", "truncated")
@@ -38,7 +37,6 @@ _RUNS = frozenset(
     {
         "model",
         "tokenizer",
-        "word_tokenizer",
         "attend",
         "device",
         "engine",
@@ -283,27 +281,76 @@ def checksum_of(header: Mapping, arrays: Iterable[Mapping[str, np.ndarray]]) -> 
     return digest.hexdigest()
 
 
-def packed_weights(weights: np.ndarray, number: int) -> np.ndarray:
-    """Rows in 65,535ths that sum to 1 exactly: rounded down, then one part each to those that lost most."""
-    sums = weights.sum(axis=-1, dtype=float)
-    if not np.isfinite(weights).all() or weights.min() < 0 or np.abs(sums - 1).max() > _ROW_TOLERANCE:
-        bad = ~(np.abs(sums - 1) <= _ROW_TOLERANCE) | (weights.min(axis=-1) < 0)
-        layer, head, row = np.argwhere(bad)[0]
-        raise ValueError(
-            f"input {number + 1}: row {row + 1} of head {head_label(layer, head)} sums to {sums[layer, head, row]:.4f}; attention is positive "
-            "and sums to 1. Was something else than attention after softmax given?"
+# --- which recorded input is it? Two texts are one if the recorded model's tokenizer would read them alike -----------
+# What a text must share with a recorded one to be the same input: for BERT's tokenizers the words, whose spacing they do not see.
+MATCHING = ("lowered words", "words", "exact")
+
+_MARKS = re.compile(r"(\[(?:MASK|UNK|CLS|SEP|PAD)\])")
+# Where BERT's tokenizer cuts before it looks into its vocabulary: at spaces, punctuation, and each sign of Chinese. A sign of money or degree is no
+# punctuation: "20 °C" and "20°C" are two inputs.
+_CUT = re.compile(
+    r"[!-/:-@\[-`{-~\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002ceaf\U0002f800-\U0002fa1f]"
+)
+
+
+class NotRecorded(KeyError, ValueError):
+    """An input that a recording does not hold; the message says which it holds and what to do."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def input_key(item, matching: str) -> tuple:
+    """What two inputs share if a recorded model would read them alike; see `Recording.matching`."""
+    if isinstance(item, list):
+        item = " ".join(map(str, item)) if matching != "exact" else item
+    if not isinstance(item, str | list) and not (isinstance(item, tuple) and len(item) == 2):
+        raise TypeError(
+            f"an input is a text, a pair of texts or a list of words; got {type(item).__name__}: {item!r:.80}."
         )
-    exact = weights.astype(float) / sums[..., None] * PARTS
-    parts = np.floor(exact)
-    missing = (PARTS - parts.sum(axis=-1)).astype(int)
-    rank = np.argsort(np.argsort(parts - exact, axis=-1, kind="stable"), axis=-1, kind="stable")
-    return (parts + (rank < missing[..., None])).astype(np.uint16)
+    parts = item if isinstance(item, tuple) else (item,)
+    if matching == "exact":
+        return tuple(tuple(part) if isinstance(part, list) else part for part in parts)
+    return tuple(tuple(_words(_folded(part, matching))) for part in parts)
 
 
-def packed_vectors(vectors: np.ndarray, name: str, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors as int16, and the step of each head."""
-    if not np.isfinite(vectors).all():
-        raise ValueError(f"input {number + 1}: its {name} hold NaN or infinity.")
-    largest = np.abs(vectors).max(axis=(-2, -1))
-    step = (np.where(largest > 0, largest, 1) / 32767).astype(np.float32)
-    return np.rint(vectors / step[:, :, None, None]).clip(-32767, 32767).astype(np.int16), step
+def _folded(text: str, matching: str) -> str:
+    """A text as an uncased BERT sees it: lower case, no accents."""
+    if matching != "lowered words":
+        return text
+    marks = _MARKS.split(text)
+    return "".join(mark if number % 2 else _plain(mark) for number, mark in enumerate(marks))
+
+
+def _words(text: str) -> list[str]:
+    """A text as BERT's tokenizer cuts it before it looks into its vocabulary."""
+    found = []
+    for number, part in enumerate(_MARKS.split(text)):
+        if number % 2:
+            found.append(part)
+            continue
+        seen = (c for c in part if c in "\t\n\r" or (unicodedata.category(c)[0] != "C" and c != "\ufffd"))
+        apart = (f" {c} " if _CUT.match(c) or unicodedata.category(c)[0] == "P" else c for c in seen)
+        found += "".join(apart).split()
+    return found
+
+
+def _plain(text: str) -> str:
+    # Each character by itself, as the tokenizer does: lower() of a whole text knows Greek's final sigma.
+    lower = "".join(c.lower() for c in text)
+    return "".join(c for c in unicodedata.normalize("NFD", lower) if unicodedata.category(c) != "Mn")
+
+
+def regrouped(given: Sequence[str], fields: Mapping, matching: str) -> tuple[tuple, tuple]:
+    """The words of a split text, and each token's index into them: words that were recorded apart may be one here."""
+    if matching == "exact":
+        return tuple(given), fields["word_ids"]
+    lengths = [len(_words(_folded(word, matching))) for word in given]
+    whole = [len(_words(_folded(word, matching))) for word in fields["words"]]
+    ends, recorded_ends = np.cumsum(lengths), np.cumsum(whole)
+    if not set(ends.tolist()) <= set(recorded_ends.tolist()) or 0 in lengths:
+        raise NotRecorded(
+            f"the words {list(given)!r:.120} cut the recorded input elsewhere than its own words, {list(fields['words'])!r:.120}, do."
+        )
+    new = np.searchsorted(ends, recorded_ends)
+    return tuple(given), tuple(None if w is None else int(new[w]) for w in fields["word_ids"])

@@ -1,4 +1,4 @@
-"""Recorded attention as a file: read with care, since anybody may have written it, and written.
+"""Recorded attention as a file, read with care, since anybody may have written it.
 
 One file, ``NAME.bertlook``: an npz archive without pickle. Its member ``about`` is UTF-8 JSON (format, version, model, and the tokens of
 every input); ``w000``, ``w001``, ... are the weights of the inputs, 16 bits each. A row is rounded to
@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..disk import MOST_VALUES, TooLarge, data_path, load_arrays, parse_json, replacing, save_arrays
-from .attention import Attention
-from .folders import SHIPPED_MODELS
+from ..disk import MOST_VALUES, TooLarge, data_path, load_arrays, parse_json
 from .head_names import head_label
-from .matching import MATCHING, input_key
 from .recording import (
     FIELDS,
     FORMAT,
     LABELS,
     LISTS,
+    MATCHING,
     PARTS,
     VECTORS,
     VERSION,
@@ -35,17 +32,13 @@ from .recording import (
     Recording,
     checksum_of,
     header_of,
-    packed_vectors,
-    packed_weights,
+    input_key,
 )
 from .tokenizing import SEGMENT_RULES
 
 ENDING = ".bertlook"
 
 SHIPPED_RECORDINGS = tuple(LABELS)
-_TAKEN = (*SHIPPED_MODELS, *LABELS, *LABELS.values())  # names that say which model it is
-
-_SAME_NAME = re.compile(r"[\W_]+")  # "BERT base" is read as BERT-base
 
 
 def load_recording(name: str | os.PathLike = "bert-base-uncased") -> Recording:
@@ -164,7 +157,7 @@ def _check_header(path: Path, about: dict) -> None:
     _require(about["model"].strip() != "", f"{path} does not say its 'model': the name is blank.")
     for name in ("model", "label"):
         _require(
-            _prints(about[name]),
+            prints(about[name]),
             f"{path}: its {name}, {ascii(about[name])[:60]}, holds characters that do not print.",
         )
     matching, twin_of, inputs = about["matching"], about.get("twin_of", ""), about.get("inputs")
@@ -328,118 +321,26 @@ def _apart(first: Recording, its: Path, second: Recording, other: Path) -> str:
     return f"{its.name} and {other.name} were recorded by different models, {told[0]} and {told[1]}."
 
 
-# --- writing ----------------------------------------------------------------------------------------------------
-def _prints(name: str) -> bool:
+def prints(name: str) -> bool:
+    """Whether a name can be written as it is."""
     return not any(unicodedata.category(c)[0] == "C" for c in name)
 
 
-def _plain_name(name: str) -> str:
-    """Letters and digits alone."""
-    return _SAME_NAME.sub("", name).casefold()
-
-
-def _without_folders(name: str) -> str:
-    """A model's name; of one in a folder the folder's own: the way to it is its owner's affair."""
-    path = Path(name).expanduser()
-    return path.name if path.is_absolute() or name.startswith((".", "~")) else name
-
-
-def _label(label: str, model: str) -> str:
-    """The label without blanks around it, or the model's name; never the name of another model."""
-    label = label.strip() or model
-    if not _prints(label):
-        raise ValueError(
-            f"the label {ascii(label)[:60]} holds characters that do not print; give another one."
-        )
-    taken = {_plain_name(name) for name in _TAKEN} - {_plain_name(model), _plain_name(LABELS.get(model, ""))}
-    if _plain_name(label) in taken:
-        raise ValueError(
-            f"the label {label!r} is the name of another model, and {model} gave these maps; give another label, or none."
-        )
-    return label
-
-
-def write_recording(
-    path: str | os.PathLike,
-    attentions: Iterable[Attention],
-    *,
-    label: str = "",
-    about: str = "",
-    matching: str = "exact",
-    model_fingerprint: str = "",
-    twin_of: str = "",
-    sources: Sequence[Mapping] = (),
-) -> Recording:
-    """Write attention of one model as a ``.bertlook`` file, and give what `load_recording` will read.
-
-    Weights keep 16 bits (they move by less than 1/65,535), vectors 16 bits of the largest of their head.
-
-    Parameters
-    ----------
-    path : path
-        Ends in ``.bertlook``.
-    attentions : iterable of Attention
-        At wordpiece level; an input once.
-    label : str
-        The model's name for readers; blank: its name. Beside any other label the badge keeps the name.
-    about : str
-        Where the numbers come from.
-    matching : {"lowered words", "words", "exact"}
-        From `matching_of` where the tokenizer is at hand.
-    model_fingerprint : str
-        `Encoder.fingerprint`, or empty.
-    twin_of : str
-        For a random twin: that of the model it is the control of.
-    sources : sequence of dict
-        One an input, plain values; or none.
+def file_members(recording: Recording) -> dict[str, np.ndarray]:
+    """What the file of a recording holds: name -> array.
 
     Raises
     ------
     ValueError
-        If there is nothing to write, an input comes twice, or in words; if a row does not sum to 1, if two models gave them, or
-        if the label is the name of another known model.
+        If an input comes twice.
     """
-    path = Path(path)
-    if path.suffix != ENDING:
-        raise ValueError(f"a recording is a file named *{ENDING}; got {path.name!r}.")
-    if matching not in MATCHING:
-        raise ValueError(f"matching must be one of {', '.join(MATCHING)}; got {matching!r}.")
-    inputs, names = [], []
-    for number, attention in enumerate(attentions):
-        if not number:  # before the rest is computed
-            label = _label(label, _without_folders(attention.model))
-        if attention.level != "wordpiece":
-            raise ValueError(
-                f"input {number + 1} is between words; record what extract_attention gave, before to_words()."
-            )
-        arrays = {"weights": packed_weights(attention.weights, number)}
-        for name in VECTORS:
-            if getattr(attention, name) is not None:
-                arrays[name], arrays[f"{name}_step"] = packed_vectors(getattr(attention, name), name, number)
-        fields = {name: getattr(attention, name) for name in FIELDS}
-        inputs.append(RecordedInput(fields, arrays, dict(sources[number]) if sources else {}))
-        names.append(attention.model)
-    if not inputs:
-        raise ValueError("nothing to record: there was no input.")
-    if len(set(names)) > 1:
-        raise ValueError(
-            f"one recording is of one model; these are of {', '.join(sorted(set(names)))}. Write a file for each."
-        )
-    recording = Recording(
-        _without_folders(names[0]), label, about, matching, model_fingerprint, tuple(inputs), twin_of
-    )
     twice = _twice(recording)
     _require(twice is None, f"{twice!r:.80} comes twice; an input is recorded once.")
     header = header_of(recording)
-    header["checksum"] = checksum_of(header, [one.arrays for one in inputs])
-    members = {
-        "about": np.frombuffer(
-            json.dumps(header, ensure_ascii=False).encode("utf-8", "backslashreplace"), np.uint8
-        )
-    }
-    for number, one in enumerate(inputs):
+    header["checksum"] = checksum_of(header, [one.arrays for one in recording.inputs])
+    about = json.dumps(header, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    members = {"about": np.frombuffer(about, np.uint8)}
+    for number, one in enumerate(recording.inputs):
         for name, array in one.arrays.items():
             members[f"{name[0]}{number:03d}{'_step' if name.endswith('_step') else ''}"] = array
-    with replacing(path, "wb") as file:
-        save_arrays(file, members)
-    return recording
+    return members

@@ -147,7 +147,7 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
         if (folder / "added_tokens.json").exists():
             return None
         longest = settings.get("model_max_length")
-        longest = _UNLIMITED if longest is None else longest_input(folder, longest)
+        longest = _UNLIMITED if longest is None else longest_input(folder / "tokenizer_config.json", longest)
         digest = hashlib.sha256(f"{settings} {named} {text}".encode()).hexdigest()
         if known := _READ.get(digest):
             return WordPieceTokenizer(known.backend_tokenizer, folder, longest)

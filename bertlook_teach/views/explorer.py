@@ -9,7 +9,7 @@ from dataclasses import replace
 import ipywidgets
 import numpy as np
 
-from ..model import Attention, head_label
+from ..model import Attention, head_label, is_in_memory, load_encoder
 from .assets import mime_bundle
 from .chosen_head import refuse_unknown
 from .drawing.difference import check_same_text
@@ -96,12 +96,14 @@ class HeadExplorer(ipywidgets.VBox):
     Parameters
     ----------
     encoder : Encoder
-        From `load_encoder`. Or an Attention, or what `Attention.from_arrays` takes, such as ``outputs.attentions``, followed by its
+        From `load_encoder`; or a model in memory, as `load_encoder` takes it. Or an Attention, or what `Attention.from_arrays` takes, such as ``outputs.attentions``, followed by its
         tokens: there is then no text box, and by default the measures that have a meaning for it.
     text : str
         With attention instead of an encoder: its tokens, or ``grid=`` as in `HeadView`.
     text_pair : str, optional
         A second text. ``None`` shows no box for one; ``""`` shows an empty box.
+    tokenizer
+        Of a model in memory that does not have it itself.
     measures : mapping of name to measure, optional
         What the map can be coloured by. A measure is a function of an Attention that returns shape (layer, head), and
         is taken anew for each sentence; or an array of that shape, for instance from a corpus, which stays.
@@ -146,6 +148,7 @@ class HeadExplorer(ipywidgets.VBox):
         text_pair: str | None = None,
         measures: Mapping[str, Measure | np.ndarray] | None = None,
         *,
+        tokenizer=None,
         key_tokens: Sequence[str] | None = None,
         grid: tuple[int, int] | None = None,
         sentence_b_start: int | None = None,
@@ -164,6 +167,9 @@ class HeadExplorer(ipywidgets.VBox):
         **unknown,
     ):
         refuse_unknown(type(self), unknown, traits=False)
+        encoder, minus = (
+            load_encoder(one, tokenizer) if is_in_memory(one) else one for one in (encoder, minus)
+        )
         given = _given_attention(encoder, text, key_tokens, grid, sentence_b_start)
         if given is not None:
             encoder, text, extract = given, given.text, lambda *_: given

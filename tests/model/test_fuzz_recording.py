@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from fuzzing import CASES, broken_bytes, broken_value, refused_or_read
 
+from bertlook_course.storage import write_recording
 from bertlook_teach import Attention, load_recording
-from bertlook_teach.model import write_recording
 from bertlook_teach.model.recording import checksum_of
 
 WORDS = ("the", "cat", "é", "e\u0301", "<b>", "二", "👍", "'", "\u200b", "a b", "\ud83d", "\n", "\x00", '"')

@@ -10,6 +10,7 @@ import pytest
 from tiny import save_tiny_model
 
 from bertlook_course.analyses.anatomy import neuron_view
+from bertlook_course.storage import matching_of, write_recording
 from bertlook_teach import (
     Attention,
     extract_attention,
@@ -27,9 +28,7 @@ from bertlook_teach.model import (
     NotRecorded,
     check_reading,
     input_key,
-    matching_of,
     random_twin,
-    write_recording,
 )
 
 CAT = "the cat sat on the mat"

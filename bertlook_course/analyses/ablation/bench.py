@@ -20,6 +20,7 @@ from bertlook_teach.model import (
     import_torch,
     mask_id,
     masked_lm_scorer,
+    pieces_of,
     read,
     softmax,
 )
@@ -146,7 +147,7 @@ def guess_masked(
     sentence = read_masked(encoder, text, masked)
     shares = softmax(masked_lm_scores(encoder, sentence.ids, sentence.masked))
     best = np.argsort(-shares, kind="stable")[:n]
-    names = encoder.tokenizer.convert_ids_to_tokens(best.tolist())
+    names = [pieces_of(encoder, [piece])[0] for piece in best]
     return sentence, tuple(zip(names, shares[best].tolist()))
 
 
@@ -211,20 +212,14 @@ class Replay:
         def keep(module, given, options, output):
             calls.append((given, options, output[0] if isinstance(output, tuple) else output))
 
-        hooks = [
-            module.register_forward_hook(keep, with_kwargs=True)
-            for module in {block.module: None for block in self.blocks}
-        ]
-        try:
+        hooks = [(module, "forward", keep) for module in {block.module: None for block in self.blocks}]
+        with encoder.hooked(hooks, with_kwargs=True):
             encoder.attend(
                 *(
                     torch.as_tensor(rows)
                     for rows in (ids, mask, np.zeros_like(ids) if segments is None else segments)
                 )
             )
-        finally:
-            for hook in hooks:
-                hook.remove()
         self.calls = [(given[1:], options) for given, options, _ in calls]
         self.on = [given[0] for given, _, _ in calls] + [
             calls[-1][2]
@@ -395,7 +390,7 @@ class Bench:
         score = masked_lm_scorer(self.encoder)
         share = softmax(score(self._one.run(heads, how)[0, self.sentence.masked]))
         best = np.argsort(-share, kind="stable")[:TOP]
-        names = self.encoder.tokenizer.convert_ids_to_tokens(best.tolist())
+        names = [pieces_of(self.encoder, [piece])[0] for piece in best]
         truth = None if self.sentence.truth is None else float(share[self.sentence.truth])
         scores = score(self._batch.run(heads, how)[self._rows, self._positions])
         hits = scores.argmax(axis=-1) == self._truths

@@ -255,7 +255,7 @@ def hooked(encoder: Encoder, pairs, how: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def at_contexts(encoder: Encoder, change, *, values: bool = False) -> Iterator[None]:
-    """Call ``change(layer, context, values, mask)`` where each layer's heads hand in their context vectors.
+    """Call ``change(layer, context, values, mask)`` where each layer's heads hand in their context vectors; other threads wait meanwhile.
 
     Parameters
     ----------
@@ -277,15 +277,12 @@ def at_contexts(encoder: Encoder, change, *, values: bool = False) -> Iterator[N
     for layer, block in enumerate(blocks):
         layers_of.setdefault(block.output, []).append(layer)
     state: dict[str, Any] = {"mask": None, "calls": {}, "values": {}}
-    hooks = []
 
     def start(module, inputs, options):
         state["mask"] = options.get("attention_mask", inputs[1] if len(inputs) > 1 else None)
         state["calls"] = {}
 
-    hooks.append(encoder.model.register_forward_pre_hook(start, with_kwargs=True))
-
-    def add(block, layers):
+    def hooks_of(block, layers):
         def at_output(module, inputs):
             # ALBERT runs one block for every layer: which layer this is, only the count of calls tells.
             call = state["calls"].get(module, 0)
@@ -297,17 +294,14 @@ def at_contexts(encoder: Encoder, change, *, values: bool = False) -> Iterator[N
         def at_values(module, inputs, output):
             state["values"][block.output] = output
 
-        hooks.append(block.output.register_forward_pre_hook(at_output))
+        yield block.output, "forward_pre", at_output
         if values:
-            hooks.append(block.value.register_forward_hook(at_values))
+            yield block.value, "forward", at_values
 
-    try:
-        for block in {block.output: block for block in blocks}.values():
-            add(block, layers_of[block.output])
+    each = {block.output: block for block in blocks}.values()
+    hooks = [hook for block in each for hook in hooks_of(block, layers_of[block.output])]
+    with encoder.hooked([(encoder.model, "forward_pre", start)], with_kwargs=True), encoder.hooked(hooks):
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 class _Zeroing:

@@ -52,15 +52,9 @@ def trace(encoder: Encoder, batch) -> Trace:
         values.append(value)
 
     modules = {block.module: None for block in attention_blocks(encoder)}
-    hooks = [
-        module.register_forward_pre_hook(lambda module, given: inputs.append(given[0])) for module in modules
-    ]
-    try:
-        with encoder.evaluating(), at_contexts(encoder, keep, values=True):
-            last = encoder.model(**inputs_of(encoder, batch)).last_hidden_state
-    finally:
-        for hook in hooks:
-            hook.remove()
+    hooks = [(module, "forward_pre", lambda module, given: inputs.append(given[0])) for module in modules]
+    with encoder.hooked(hooks), at_contexts(encoder, keep, values=True):
+        last = encoder.model(**inputs_of(encoder, batch)).last_hidden_state
     return Trace(inputs, contexts, values, last)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bertlook_teach.model import import_torch
+from bertlook_teach.model import encode_words, import_torch
 
 from ...storage import writable_folder
 from .new_head import as_encoder, load_state_arrays, state_arrays, with_new_head
@@ -127,16 +127,14 @@ def _tokenize(encoder: Encoder, documents: Sequence[Sequence[str]], truncate: bo
     for number, words in enumerate(documents):
         if not len(words):
             raise ValueError(f"document {number} has no words.")
-        encoded = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
+        encoded = encode_words(encoder, words, verbose=False)
         if len(encoded["input_ids"]) > encoder.max_tokens:
             if not truncate:
                 raise ValueError(
                     f"document {number} is {len(encoded['input_ids'])} wordpieces long, and {encoder.name} reads at most "
                     f"{encoder.max_tokens}. Shorten it, or pass truncate=True to read only its beginning."
                 )
-            encoded = encoder.word_tokenizer(
-                list(words), is_split_into_words=True, truncation=True, max_length=encoder.max_tokens
-            )
+            encoded = encode_words(encoder, words, truncation=True, max_length=encoder.max_tokens)
         first = {}
         for place, word in enumerate(encoded.word_ids()):
             if word is not None:

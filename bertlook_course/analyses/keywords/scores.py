@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bertlook_teach.model import encode_words
 from bertlook_teach.stats import ratio_interval
 
 from ...corpora import KeyphraseDocument
@@ -329,7 +330,7 @@ def readable_words(encoder: Encoder, words: Sequence[str]) -> tuple[list[int], b
 
     A word that leaves no wordpiece (a control character) is passed over.
     """
-    encoded = encoder.word_tokenizer(list(words), is_split_into_words=True, verbose=False)
+    encoded = encode_words(encoder, words, verbose=False)
     owners = encoded.word_ids()
     room = encoder.max_tokens - sum(owner is None for owner in owners)
     pieces = [owner for owner in owners if owner is not None]

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bertlook_teach.disk import Table
-from bertlook_teach.model import head_label, head_rows
+from bertlook_teach.model import encode_words, head_label, head_rows
 from bertlook_teach.stats import draws, sample_interval
 
 from ...corpora import CUE_WORDS, Negation, NegationSentence
@@ -322,7 +322,7 @@ def most_pieces(encoder: Encoder) -> Rule:
     """
 
     def rule(sentence: NegationSentence) -> np.ndarray:
-        pieces = encoder.word_tokenizer(list(sentence.words), is_split_into_words=True, verbose=False)
+        pieces = encode_words(encoder, sentence.words, verbose=False)
         ids = [word for word in pieces.word_ids() if word is not None]
         counts = np.tile(np.bincount(ids, minlength=len(sentence)), (len(sentence), 1))
         np.fill_diagonal(counts, -1)

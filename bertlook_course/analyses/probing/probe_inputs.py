@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bertlook_teach.model import check_reading
+from bertlook_teach.model import check_reading, encode_words
 
 from ...corpora import document_numbers, open_text
 
@@ -109,9 +109,7 @@ def input_vectors(encoder) -> Callable[[Sequence[str]], np.ndarray]:
     table = table / table.std()
 
     def vectors(words: Sequence[str]) -> np.ndarray:
-        encoded = encoder.word_tokenizer(
-            list(words), is_split_into_words=True, add_special_tokens=False, verbose=False
-        )
+        encoded = encode_words(encoder, words, add_special_tokens=False, verbose=False)
         ids, owners = np.array(encoded["input_ids"], int), np.array(encoded.word_ids(), int)
         found = np.zeros((len(words), table.shape[1]), np.float32)
         np.add.at(found, owners, table[ids])

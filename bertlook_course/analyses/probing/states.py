@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from bertlook_teach.model import as_array, check_reading, evenly, import_torch, padded
+from bertlook_teach.model import as_array, check_reading, encode_words, evenly, import_torch, padded
 
 
 def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 32) -> Iterable[np.ndarray]:
@@ -30,7 +30,7 @@ def hidden_states(encoder, texts: Sequence[Sequence[str]], *, batch_size: int = 
         for words in map(list, texts):
             if obstacle := check_reading(encoder, words).obstacle:
                 raise ValueError(f"{encoder.name} cannot read “{' '.join(words)[:60]}” whole: {obstacle}.")
-            yield len(words), encoder.word_tokenizer(words, is_split_into_words=True)
+            yield len(words), encode_words(encoder, words)
 
     def vectors(part):
         layers = token_states(encoder, *padded([one["input_ids"] for _, one in part], encoder))

@@ -39,17 +39,13 @@ def losses_without(reading: Reading, masking, cuts, layers) -> np.ndarray:
         layer, runs[0] = runs[0], runs[0] + 1  # shared blocks run once a layer, so the runs are counted
         return output * keep if layer in chosen else None
 
-    hooks = [value.register_forward_hook(zero) for value in {block.value: None for block in blocks}]
-    try:
-        with torch.inference_mode(), encoder.evaluating():
-            hidden = encoder.model(**inputs).last_hidden_state
-            positions = list(masking.positions)
-            scores = head(hidden[:, positions])
-            truth = torch.tensor([reading.ids[i] for i in positions], device=encoder.device)
-            losses = [torch.nn.functional.cross_entropy(scores[i], truth) for i in range(len(cuts))]
-    finally:
-        for hook in hooks:
-            hook.remove()
+    hooks = [(value, "forward", zero) for value in {block.value: None for block in blocks}]
+    with torch.inference_mode(), encoder.hooked(hooks):
+        hidden = encoder.model(**inputs).last_hidden_state
+        positions = list(masking.positions)
+        scores = head(hidden[:, positions])
+        truth = torch.tensor([reading.ids[i] for i in positions], device=encoder.device)
+        losses = [torch.nn.functional.cross_entropy(scores[i], truth) for i in range(len(cuts))]
     if runs[0] != encoder.n_layers:
         raise ValueError(
             f"{encoder.name} made {runs[0]} value projections in {encoder.n_layers} layers, so they cannot be told apart."

@@ -136,7 +136,13 @@ def as_array(values) -> np.ndarray:
     """Any array or torch tensor, also on another device, as a new float64 array."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
-    return np.array(values, dtype=np.float64)
+    try:
+        return np.array(values, dtype=np.float64)
+    except TypeError:
+        raise TypeError(
+            f"numbers were expected; got {type(values).__name__}. Of a model, take attention = extract_attention(encoder, text) and a measure "
+            "of it, such as offset_attention(attention)."
+        ) from None
 
 
 def _are_words(given) -> bool:

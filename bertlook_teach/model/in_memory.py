@@ -1,0 +1,112 @@
+"""A model that is in memory already: fine-tuned in this notebook, part of a pipeline, of a SentenceTransformer or of a class of one's own."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+from .folders import (
+    as_read,
+    first_line,
+    import_torch,
+    longest_input,
+    refuse_decoders,
+    refuse_relative_positions,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+
+def is_in_memory(given) -> bool:
+    """Whether something is a torch module, or holds one as its ``model``, as pipelines do; an `Encoder` holds one too, and is none."""
+    if hasattr(type(given), "attend"):
+        return False
+    return any(
+        callable(getattr(one, "named_modules", None)) for one in (given, getattr(given, "model", None))
+    )
+
+
+def taken(given, tokenizer=None, device: torch.device | None = None) -> tuple:
+    """A copy of the encoder in it, the copied model that this is a part of (with its heads), and a copy of its tokenizer.
+
+    What is trained or changed later, in the one or in the other, is its own; what is read from a copy stays what it was.
+
+    Parameters
+    ----------
+    given
+        As `is_in_memory` has it.
+    tokenizer
+        By default the one that ``given`` has.
+    device : torch.device, optional
+        By default that of the model.
+
+    Raises
+    ------
+    ValueError
+        If there is no model of transformers in it or more than one, it is a decoder, its weights are no floating-point numbers
+        in memory, or it cannot be copied.
+    TypeError
+        If there is no tokenizer, or one that cannot say where its pieces come from.
+    """
+    original = _only_model(given)
+    name, config = type(original).__name__, original.config.to_dict()
+    tokenizer = _own_tokenizer(
+        getattr(given, "tokenizer", None) if tokenizer is None else tokenizer, original
+    )
+    refuse_decoders(f"{name} in memory", config | {"architectures": [name]})
+    refuse_relative_positions(f"{name} in memory", config)
+    for path, tensor in original.named_parameters():
+        if tensor.is_meta or not tensor.is_floating_point():
+            held = "is not in memory" if tensor.is_meta else f"holds {tensor.dtype}"
+            raise ValueError(
+                f"{name} cannot be read: {path} {held}, where floating-point numbers were expected. Load it without quantization "
+                "and without offloading."
+            )
+    try:
+        whole = copy.deepcopy(original)
+        # As from a folder, halves are computed in single precision.
+        whole = whole.float().to(next(original.parameters()).device if device is None else device)
+    except Exception as error:  # hooks of other libraries, tensors with a history: a dozen kinds
+        raise ValueError(
+            f"{name} cannot be copied as it lies in memory: {first_line(error)}. Save it by model.save_pretrained(folder) and "
+            "tokenizer.save_pretrained(folder), and take load_encoder(folder)."
+        ) from error
+    return as_read(whole.base_model), whole, tokenizer
+
+
+def _only_model(given):
+    """The model of transformers that is not a part of another one."""
+    torch = import_torch()
+    from transformers import PreTrainedModel
+
+    module = given if isinstance(given, torch.nn.Module) else given.model
+    found: dict[str, PreTrainedModel] = {}
+    for path, part in module.named_modules():
+        inside = any(path.startswith(f"{outer}." if outer else "") for outer in found)
+        if isinstance(part, PreTrainedModel) and not inside:
+            found[path] = part
+    if len(found) != 1:
+        held = " and ".join(f".{path}" for path in found) if found else "none"
+        raise ValueError(
+            f"{type(given).__name__} should hold one model of transformers, and {held} was found in it. Give the one that is meant: "
+            "load_encoder(model, tokenizer)."
+        )
+    return next(iter(found.values()))
+
+
+def _own_tokenizer(tokenizer, model):
+    origin = getattr(model, "name_or_path", "") or "its name or folder"
+    if tokenizer is None:
+        raise TypeError(
+            f"a model in memory comes without its tokenizer: give load_encoder(model, tokenizer), in a view tokenizer=, such as "
+            f"AutoTokenizer.from_pretrained({origin!r})."
+        )
+    if not hasattr(tokenizer, "is_fast") or not hasattr(tokenizer, "convert_ids_to_tokens"):
+        raise TypeError(
+            f"the tokenizer of a model in memory is one of transformers, from AutoTokenizer.from_pretrained({origin!r}) or "
+            f"PreTrainedTokenizerFast(tokenizer_object=...); got {type(tokenizer).__name__}."
+        )
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.model_max_length = longest_input("the tokenizer", tokenizer.model_max_length)
+    return tokenizer
