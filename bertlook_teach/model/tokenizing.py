@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .encoder import Encoder
+from threading import RLock
 
 SEGMENT_RULES = ("standard", "zeros")
+
+TURN = RLock()  # a tokenizer that one thread told to cut would cut the texts of all
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can hold one, UTF-8 cannot
 
@@ -62,7 +61,7 @@ def check_input(item) -> None:
             raise ValueError(f"the {what} is empty; the model needs at least one word to look at.")
 
 
-def encode_words(encoder: Encoder, words: Sequence[str], **options):
+def encode_words(encoder, words: Sequence[str], **options):
     """What the tokenizer makes of a text that is already split: each word in the pieces that it has behind a space, also the first.
 
     Raises
@@ -76,10 +75,11 @@ def encode_words(encoder: Encoder, words: Sequence[str], **options):
             "cannot read words one by one. Give the text: extract_attention(encoder, text)."
         )
     spaced = [encoder.word_space * bool(word.strip()) + word.strip() for word in words]
-    return encoder.tokenizer(spaced, is_split_into_words=True, **options)
+    with TURN:
+        return encoder.tokenizer(spaced, is_split_into_words=True, **options)
 
 
-def pieces_of(encoder: Encoder, ids: Sequence[int]) -> tuple[str, ...]:
+def pieces_of(encoder, ids: Sequence[int]) -> tuple[str, ...]:
     """The tokens that vocabulary numbers stand for; where a vocabulary is one of bytes, by the letters that these are."""
     pieces = encoder.tokenizer.convert_ids_to_tokens(list(ids))
     if not encoder.writes_bytes:
@@ -88,7 +88,7 @@ def pieces_of(encoder: Encoder, ids: Sequence[int]) -> tuple[str, ...]:
     return letters_of_bytes(pieces, [i in whole for i in ids])
 
 
-def encode(encoder: Encoder, item, truncate: bool) -> tuple:
+def encode(encoder, item, truncate: bool) -> tuple:
     """What the tokenizer gives for an input, and whether it was cut to what the model reads.
 
     Raises
@@ -100,7 +100,8 @@ def encode(encoder: Encoder, item, truncate: bool) -> tuple:
     def by_tokenizer(**options):
         if isinstance(item, list):
             return encode_words(encoder, item, **options)
-        return encoder.tokenizer(*(item if isinstance(item, tuple) else (item,)), **options)
+        with TURN:
+            return encoder.tokenizer(*(item if isinstance(item, tuple) else (item,)), **options)
 
     encoded = by_tokenizer(verbose=False)
     length = len(encoded["input_ids"])
@@ -114,7 +115,7 @@ def encode(encoder: Encoder, item, truncate: bool) -> tuple:
     return by_tokenizer(truncation="longest_first", max_length=encoder.max_tokens), True
 
 
-def check_pieces(encoder: Encoder, item, encoded, truncated: bool) -> None:
+def check_pieces(encoder, item, encoded, truncated: bool) -> None:
     """Refuse an input of which the tokenizer has lost a word that was given, a whole text, or everything it knows."""
     sequence = encoded.sequence_ids()
     known = {w for w, s in zip(encoded.word_ids(), sequence) if s is not None}

@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from .folders import longest_input, quiet_loading
+from .tokenizing import TURN
 
 _NAMED = {f"{name.lower()}_token": f"[{name}]" for name in ("UNK", "SEP", "PAD", "CLS", "MASK")}
 _BERT = (None, "BertTokenizer", "BertTokenizerFast")
@@ -76,19 +77,14 @@ class WordPieceTokenizer:
         ):
             options |= {"is_split_into_words": is_split_into_words, "add_special_tokens": add_special_tokens}
             return self.full(text, text_pair, truncation=truncation, max_length=max_length, **options)
-        if truncation:
-            self.backend_tokenizer.enable_truncation(max_length)
-        try:
-            return _Encoded(
-                self.backend_tokenizer.encode(
-                    text,
-                    text_pair,
-                    is_pretokenized=is_split_into_words,
-                    add_special_tokens=add_special_tokens,
-                )
-            )
-        finally:
-            self.backend_tokenizer.no_truncation()
+        how = {"is_pretokenized": is_split_into_words, "add_special_tokens": add_special_tokens}
+        with TURN:
+            if truncation:
+                self.backend_tokenizer.enable_truncation(max_length)
+            try:
+                return _Encoded(self.backend_tokenizer.encode(text, text_pair, **how))
+            finally:
+                self.backend_tokenizer.no_truncation()
 
     def __len__(self) -> int:
         return self.backend_tokenizer.get_vocab_size()
