@@ -445,7 +445,7 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
     refuse_decoders(name, config)
     refuse_relative_positions(name, config)
     require_safe_weights(folder)
-    in_8_bits = has_8_bits(folder)
+    in_8_bits = bool(config.get("quantization_config")) or has_8_bits(folder)
     if in_8_bits or (device == "auto" and not wants_gpu(folder)):
         bert = open_bert(folder, config, mapped=mapped)
         tokenizer = None if bert is None else wordpiece_tokenizer(folder)
@@ -457,7 +457,7 @@ def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) 
             return encoder
         if in_8_bits:
             raise ValueError(
-                f"{folder} keeps weights in 8 bits. That works only for a plain BERT with BERT's own tokenizer, whole and undamaged. "
+                f"{folder} keeps weights in 8 bits or fewer. That works only for a plain BERT with BERT's own tokenizer, whole and undamaged. "
                 "Use the model in float16 or float32."
             )
     torch_device = choose_device(device)

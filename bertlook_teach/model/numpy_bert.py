@@ -302,10 +302,10 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
 
 
 def has_8_bits(folder: Path) -> bool:
-    """Whether a folder keeps weights as 8-bit integers, by the header of its file. transformers would not know what scales them."""
+    """Whether a folder keeps weights in 8 bits, by the headers of its files. transformers would not know what scales them."""
     try:
-        _, header = _read_header(np.memmap(folder / "model.safetensors", np.uint8, "r"))
-        return any(about["dtype"] == "I8" for about in header.values())
+        headers = [_read_header(np.memmap(file, np.uint8, "r"))[1] for file in folder.glob("*.safetensors")]
+        return any(about["dtype"].startswith(("I8", "U8", "F8")) for one in headers for about in one.values())
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False  # damaged, or another kind of folder: the code that loads it says so
 

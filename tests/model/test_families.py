@@ -28,7 +28,6 @@ OWN = {
     "distilbert": {"dim": WIDTH, "n_layers": 2, "n_heads": 2, "hidden_dim": 16},
     "electra": {"embedding_size": WIDTH},
     "albert": {"embedding_size": 6},
-    "big_bird": {"attention_type": "original_full"},
     "rembert": {"input_embedding_size": WIDTH, "output_embedding_size": WIDTH},
     "xmod": {"languages": ["en_XX"], "default_language": "en_XX"},
     "roformer": {"embedding_size": WIDTH},

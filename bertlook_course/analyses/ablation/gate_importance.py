@@ -176,18 +176,26 @@ def _token_shares(scorer, batches, heads_off, progress):
     with encoder.evaluating():
         positive_control(encoder)
         for batch in progress(list(checked_batches(batches))):
-            batch = on_device(batch, encoder)
             gates = []
 
             def gate(layer, context, values, mask, gates=gates):
                 xi = torch.ones(
-                    *context.shape[:2], encoder.n_heads, 1, device=context.device, requires_grad=True
+                    (*context.shape[:2], encoder.n_heads, 1),
+                    dtype=context.dtype,
+                    device=context.device,
+                    requires_grad=True,
                 )
                 gates.append(xi)
                 return (context.unflatten(-1, (encoder.n_heads, -1)) * xi).flatten(2)
 
             # Gates before masks: a head that is off has gradient 0 and not that of a head that is on.
-            with torch.enable_grad(), at_contexts(encoder, gate), hooked(encoder, off, "zero"):
+            with (
+                torch.inference_mode(False),
+                torch.enable_grad(),
+                at_contexts(encoder, gate),
+                hooked(encoder, off, "zero"),
+            ):
+                batch = [part.clone() for part in on_device(batch, encoder)]  # no tensors of inference_mode
                 total = scorer.losses(batch_outputs(scorer, batch), batch).sum()
                 gradients = torch.autograd.grad(total, gates)
             stacked = torch.stack([g.squeeze(-1) for g in gradients], dim=1)

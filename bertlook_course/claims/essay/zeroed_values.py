@@ -30,7 +30,7 @@ def losses_without(reading: Reading, masking, cuts, layers) -> np.ndarray:
     encoder = reading.encoder
     head, blocks = masked_lm_head(encoder), attention_blocks(encoder)
     inputs = reading.inputs([masking.applied(reading.ids)] * len(cuts))
-    keep = torch.ones((len(cuts), reading.n_tokens, 1), device=encoder.device)
+    keep = torch.ones((len(cuts), reading.n_tokens, 1), dtype=torch.float32, device=encoder.device)
     for i, positions in enumerate(cuts):
         keep[i, list(positions)] = 0
     chosen, runs = {int(layer) for layer in layers}, [0]
