@@ -44,7 +44,7 @@ def taken(given, tokenizer=None, device: torch.device | None = None) -> tuple:
     Raises
     ------
     ValueError
-        If there is no model of transformers in it or more than one, it is a decoder, its weights are no floating-point numbers
+        If there is no model of transformers in it or more than one, it is a decoder, its weights are not floating-point numbers
         in memory, or it cannot be copied.
     TypeError
         If there is no tokenizer, or one that cannot say where its pieces come from.
