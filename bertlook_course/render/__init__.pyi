@@ -142,14 +142,6 @@ from .results.course import CourseMap as CourseMap
 from .results.course import describe_course as describe_course
 from .results.course import lesson_table as lesson_table
 from .results.dots import table_bars as table_bars
-from .results.depths import LayerBars as LayerBars
-from .results.depths import added_figure as added_figure
-from .results.depths import layer_bars_figure as layer_bars_figure
-from .results.depths import mixed_figure as mixed_figure
-from .results.depths import orders_figure as orders_figure
-from .results.depths import render_gain_grid as render_gain_grid
-from .results.depths import rivals_figure as rivals_figure
-from .results.depths import two_orders_figure as two_orders_figure
 from .results.dots import table_dots as table_dots
 from .results.essay import compared_table as compared_table
 from .results.essay import outcome_table as outcome_table

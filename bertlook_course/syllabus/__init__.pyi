@@ -7,6 +7,7 @@ from .bibliography import source as source
 from .bibliography import surnames as surnames
 from .copies import Copied as Copied
 from .copies import copy_course as copy_course
+from .copies import shipped_course as shipped_course
 from .decks import find_deck as find_deck
 from .decks import find_root as find_root
 from .lessons import GUEST as GUEST

@@ -61,7 +61,7 @@ def engine_script() -> str:
 
 def theme() -> str:
     """The style sheet of the course's slides, all its parts in one."""
-    from bertlook_teach.disk import shipped_course
+    from bertlook_course.syllabus import shipped_course
 
     from .export.deck import deck_look
 

@@ -9,8 +9,8 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+from bertlook_course.syllabus import shipped_course
 from bertlook_teach import __version__
-from bertlook_teach.disk import shipped_course
 
 from ...pages import engine_source, model_source
 from .cells import Slide, live_output, slides_of
