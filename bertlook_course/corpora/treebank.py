@@ -164,22 +164,7 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
             f"{conllu.__file__} stands in the way of the library conllu; take it off PYTHONPATH, or rename it."
         )
 
-    if len(lines) > MOST_LINES or sum(map(len, lines)) > MOST_CHARACTERS:
-        raise _BrokenSentence(
-            start,
-            f"a sentence has at most {MOST_LINES:,} lines and {MOST_CHARACTERS:,} characters, with an empty line behind it; this one has more. "
-            "Are the empty lines missing?",
-        )
-    for number, line in enumerate(lines, start):
-        columns = line.count("\t") + 1
-        if not line.startswith("#") and columns != 10:
-            raise _BrokenSentence(
-                number, f"CoNLL-U has 10 columns with tabs between them; got {columns}: {line[:60]!r}."
-            )
-        if not line.startswith("#") and "  " in line:  # the library would cut the column there
-            raise _BrokenSentence(
-                number, f"two spaces stand side by side in a column; leave one of them: {line[:60]!r}."
-            )
+    _check_lines(lines, start)
     try:
         [tokens] = conllu.parse("\n".join(lines) + "\n\n")
     except (conllu.exceptions.ParseException, ValueError) as error:
@@ -217,6 +202,26 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
         doc_id=doc_id,
         empty=tuple((row["id"][0], row["misc"]) for row in tokens if _is_empty_node(row) and row["misc"]),
     )
+
+
+def _check_lines(lines: list[str], start: int) -> None:
+    """Refuse what the library would not refuse, or not say: a sentence without end, other columns than ten, spaces that it takes for their ends."""
+    if len(lines) > MOST_LINES or sum(map(len, lines)) > MOST_CHARACTERS:
+        raise _BrokenSentence(
+            start,
+            f"a sentence has at most {MOST_LINES:,} lines and {MOST_CHARACTERS:,} characters, with an empty line behind it; this one has more. "
+            "Are the empty lines missing?",
+        )
+    for number, line in enumerate(lines, start):
+        columns = line.count("\t") + 1
+        if not line.startswith("#") and columns != 10:
+            raise _BrokenSentence(
+                number, f"CoNLL-U has 10 columns with tabs between them; got {columns}: {line[:60]!r}."
+            )
+        if not line.startswith("#") and "  " in line:  # the library would cut the column there
+            raise _BrokenSentence(
+                number, f"two spaces stand side by side in a column; leave one of them: {line[:60]!r}."
+            )
 
 
 def _is_empty_node(row) -> bool:
