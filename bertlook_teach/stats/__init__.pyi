@@ -16,4 +16,3 @@ from .paired_tests import mcnemar as mcnemar
 from .paired_tests import monte_carlo_p as monte_carlo_p
 from .paired_tests import paired_interval as paired_interval
 from .paired_tests import paired_p as paired_p
-from .paired_tests import wilcoxon_p as wilcoxon_p

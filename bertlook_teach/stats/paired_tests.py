@@ -131,10 +131,3 @@ def exact_sign_flip(differences) -> float:
         raise ValueError(f"all {2}**{len(differences)} sign flips are too many; at most 16 pairs.")
     sums = np.array(list(product((1, -1), repeat=len(differences)))) @ differences
     return float((np.abs(sums) >= abs(differences.sum()) - 1e-12).mean())
-
-
-def wilcoxon_p(one: np.ndarray, other: np.ndarray) -> float:
-    from scipy.stats import wilcoxon
-
-    difference = np.ravel(one) - np.ravel(other)
-    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0

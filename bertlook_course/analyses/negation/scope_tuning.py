@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bertlook_teach.stats import exact_sign_flip, wilcoxon_p
+from bertlook_teach.stats import exact_sign_flip
 
 from ...corpora import NegationSentence, load_negation
 from ...storage import Memory, cached
@@ -197,5 +197,12 @@ def contrast(before: CueScores, negation: Sequence[CueScores], control: Sequence
         )
     means = [tuple(float(scores.f1.mean()) for scores in side) for side in (negation, control)]
     p = exact_sign_flip(np.subtract(*means))
-    tests = tuple(wilcoxon_p(one.f1, other.f1) for one, other in zip(negation, control))
+    tests = tuple(_wilcoxon_p(one.f1, other.f1) for one, other in zip(negation, control))
     return Contrast(float(before.f1.mean()), *means, p, tests)
+
+
+def _wilcoxon_p(one: np.ndarray, other: np.ndarray) -> float:
+    from scipy.stats import wilcoxon
+
+    difference = np.ravel(one) - np.ravel(other)
+    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
