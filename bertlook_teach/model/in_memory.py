@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
 from .folders import (
     as_read,
@@ -13,9 +12,6 @@ from .folders import (
     refuse_decoders,
     refuse_relative_positions,
 )
-
-if TYPE_CHECKING:
-    import torch
 
 
 def is_in_memory(given) -> bool:
@@ -27,7 +23,7 @@ def is_in_memory(given) -> bool:
     )
 
 
-def taken(given, tokenizer=None, device: torch.device | None = None) -> tuple:
+def taken(given, tokenizer=None, device=None) -> tuple:
     """A copy of the encoder in it, the copied model that this is a part of (with its heads), and a copy of its tokenizer.
 
     What is trained or changed later, in the one or in the other, is its own; what is read from a copy stays what it was.
