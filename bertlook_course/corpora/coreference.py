@@ -10,7 +10,7 @@ from itertools import groupby, islice, pairwise
 from pathlib import Path
 
 from .texts import from_json, json_lines, json_span, json_words, open_text
-from .treebank import ON_ERROR, iter_conllu
+from .treebank import ON_ERROR, PrintsWhatIsThere, iter_conllu
 
 KINDS = ("pronoun", "proper", "nominal")
 
@@ -50,8 +50,8 @@ _MASCULINE = set(
 _PERSON_TYPES = {"person", "per"}
 
 
-@dataclass(frozen=True)
-class Mention:
+@dataclass(frozen=True, repr=False)
+class Mention(PrintsWhatIsThere):
     """A phrase that refers to something.
 
     ``start`` and ``end`` are words of the document (half-open), ``head`` is its head word, ``cluster`` names what it refers

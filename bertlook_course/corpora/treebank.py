@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +14,21 @@ from bertlook_teach.disk import data_path
 from .texts import open_text
 
 
+class PrintsWhatIsThere:
+    """A data class that prints its last field only if it is not empty.
+
+    What is kept of a computation is found by how its inputs print: a field that came later makes nothing stale that has none of it.
+    """
+
+    def __repr__(self) -> str:
+        *names, last = (one.name for one in fields(self))
+        shown = [*names, *([last] if getattr(self, last) else [])]
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
 # --- treebanks -----------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class TreebankSentence:
+@dataclass(frozen=True, repr=False)
+class TreebankSentence(PrintsWhatIsThere):
     """One annotated sentence.
 
     ``governors`` are zero-based, -1 for the root: CoNLL-U counts from 1 with 0 for the root, and is converted

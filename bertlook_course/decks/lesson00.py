@@ -20,8 +20,9 @@ KEYS = (
     (("\u2190", "\u2192"), "heads of a view, or slides"),
     (("Esc",), "leaves a view"),
     (("t",), "the speaker's window"),
-    (("w", "Home", "End"), "all slides, first, last"),
-    (("D",), "the dark look, the bright one"),
+    (("w",), "overview of the slides"),
+    (("Home", "End"), "first slide, last slide"),
+    (("D",), "dark or light"),
     (("C",), "the code of the slide"),
 )
 

@@ -75,7 +75,7 @@ def vectors_that_cancel() -> Picture:
     panels = {
         "the same way": [ahead, ahead],
         "at a right angle": [ahead, across],
-        "against each other": [ahead, back],
+        "in opposite directions": [ahead, back],
     }
     return vectors_picture(panels, "Two vectors of length 1, so the sum of the norms is 2. Thick: their sum.")
 

@@ -100,7 +100,7 @@ def block_table() -> TextTable:
     return TextTable(
         ["task", "blocks"],
         [[task, Estimate(share, form=".3f")] for task, share in shares.items()],
-        f"Kovaleva et al. 2019. In {smaller} of the six pair tasks the share is smaller than in SST-2.",
+        f"Kovaleva et al. 2019, read off the figure. In {smaller} of the six pair tasks the share is smaller than in SST-2.",
     )
 
 

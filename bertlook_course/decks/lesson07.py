@@ -94,11 +94,12 @@ def rivals_as_printed() -> Picture:
     table = published_table_2()
     shows = {
         "nearest": "beaten: more than distance",
-        "head match": "more than the same word",
-        "four sieves": "more than agreement",
+        "head match": "beaten: more than the same word",
+        "four sieves": "not beaten: just agreement?",
     }
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
-    return stairs_picture(rivals, "BERT-base", table["best head"].all)
+    best = table["best head"]
+    return stairs_picture(rivals, f"BERT-base's best head ({best.head})", best.all)
 
 
 # --- what the models found in the treebank -------------------------------------------------------------------

@@ -205,7 +205,7 @@ class Deck(LessonDeck):
             ewt.value(name, "value").value - ewt.value(f"{name}, made-up", "value").value
             for name in ("attention only", "attention and words")
         )
-        return f"{said} On EWT, {ewt.whose}: {alone:+.0f} and {both:+.0f} ({ewt.page})."
+        return f"{said} On another treebank (EWT), {ewt.whose}: {alone:+.0f} and {both:+.0f} ({ewt.page})."
 
     def shifted_sentence(self) -> str:
         """What it costs to read each candidate with its neighbour's vector, as released."""
@@ -248,7 +248,7 @@ class Deck(LessonDeck):
             apart.append(f"{j - i} word{'s' * (j - i > 1)} on")
         return pair_grids(
             *pairs,
-            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads, a row a layer; dark is "
+            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads, one row for each layer; dark is "
             "much (BERT-base: 144 heads).",
             beneath=apart,
         )
@@ -348,8 +348,13 @@ class Deck(LessonDeck):
 
     def punctuation_sentence(self) -> str:
         """What punctuation changes."""
-        change = self.found.with_punctuation["attention only"].uas - self.scores["attention only"].uas
-        return f"The same probe, the same sentences, {_points(change)} points: **a UAS without its rule is half a number**."
+        without, with_marks = (
+            found["attention only"].uas for found in (self.scores, self.found.with_punctuation)
+        )
+        return (
+            f"Attention only: {100 * without:.0f} % without punctuation, {100 * with_marks:.0f} % with it. **A UAS without its rule is "
+            "half a number.**"
+        )
 
     def links_table(self) -> TextTable:
         """Undirected links: each word with the next, and the structural probe."""
@@ -361,8 +366,7 @@ class Deck(LessonDeck):
         return TextTable(
             [f"undirected links, {self.name}", "UUAS [95 %]"],
             [[name, Estimate(100 * s.uuas, 100 * s.low, 100 * s.high, ".1f")] for name, s in links.items()],
-            f"Per cent, without punctuation. Stopped early, {trained}. n = {chain.n_links:,} links of {chain.n_sentences} "
-            f"sentences. BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
+            f"Without punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Stopped early, {trained}. BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
         )
 
 

@@ -283,8 +283,8 @@ class Deck(LessonDeck):
         sign = " with a minus sign: words that it ignores are key words" if mix.gamma < 0 else ""
         gain, twin_gain = self.gains
         return (
-            f"The mix gives head {head_label(*divmod(top, self.n_heads))} {100 * mix.shares[top]:.0f} % of its weight{sign}. "
-            f"Heads add {gain} to the rules, the twin's {twin_gain}."
+            f"{100 * mix.shares[top]:.0f} % of the mix's weight is on head {head_label(*divmod(top, self.n_heads))}{sign}. "
+            f"The model's heads add {gain} to the rules, the twin's {twin_gain}."
         )
 
     # ---- published scores of heads ------------------------------------------------------------------------

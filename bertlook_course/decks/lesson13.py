@@ -49,6 +49,9 @@ ON_SLIDES = (1, 5, 6, 7)  # claims 2, 6, 7, 8: those that the slides before the 
 
 CUTS = (4, 10)  # the layers after which the essay ends a phase
 
+# What was published in place of what is registered.
+_SUBSTITUTES = {"13-looks-where-it-matters-less": "over 12 layer means, not over heads as registered"}
+
 
 class Deck(LessonDeck):
     """The slides of lesson 13, on what a class has time for."""
@@ -80,11 +83,11 @@ class Deck(LessonDeck):
 
     def published_outcomes(self) -> Picture:
         """What becomes of those that published numbers can decide."""
-        return outcome_picture([one for one in self.printed if one.n])
+        return outcome_picture([one for one in self.printed if one.n], remarks=_SUBSTITUTES)
 
     def both_outcomes(self) -> Picture:
         """Our verdicts and those from published numbers side by side."""
-        return trial_picture(self.outcomes, self.printed, self.name)
+        return trial_picture(self.outcomes, self.printed, self.name, remarks=_SUBSTITUTES)
 
     def why_undecided(self) -> str:
         """Why some of the four are undecided; why the last came out as it did if none is."""
@@ -197,8 +200,8 @@ def holm_picture(p: np.ndarray, corrected: np.ndarray) -> Picture:
     left = (corrected < 0.05).sum()
     return figure_picture(
         holm_figure(p, corrected, tests),
-        f"Left: all {tests} claims are false, and {100 * (1 - 0.95**tests):.0f} % of the time at least one passes at 5 %. Right: four "
-        f"made-up p; the other {tests - len(p)} are 1. Below .05 before: {(p < 0.05).sum()}; after: {left}.",
+        f"Left: of {tests} independent tests of false claims at least one passes in {100 * (1 - 0.95**tests):.0f} % of the cases. "
+        f"Right: four made-up p; the other {tests - len(p)} are 1. Below .05 before: {(p < 0.05).sum()}; after: {left}, in blue.",
     )
 
 
@@ -213,10 +216,11 @@ def two_heads() -> Picture:
     lengths = [3, 4]
     distance = np.arange(7)[None] - np.arange(7)[:, None]
     clause = np.repeat([0, 1], lengths)
-    heads = {
+    scores = {
         "looks near": np.exp(-np.abs(distance)),
         "stays in its clause": (clause[:, None] == clause).astype(float),
     }
+    heads = {name: score / score.sum(axis=1, keepdims=True) for name, score in scores.items()}
     return clauses_picture(heads, lengths)
 
 

@@ -315,7 +315,8 @@ def tasks_picture() -> Picture:
     ]
     place = min(places, key=lambda i: len(sentences[i]))
     labels = {task: negation.task_labels(task, sentences)[place] for task in negation.TASKS}
-    said = "Both tasks have the same sentences, number of labels, steps and seeds. Only what the labels mean differs."
+    labels["control"] = ["AB"[tag == "out"] for tag in labels["control"]]
+    said = "Same sentences, number of labels, steps and seeds. In the control a word has one label wherever it stands."
     return tagged_words(sentences[place].words, labels, said)
 
 
@@ -337,7 +338,7 @@ def scope_picture() -> Picture:
     parts = [
         "cue" if i in one.cue else "scope" if i in one.scope else "out" for i in range(len(example.words))
     ]
-    said = "A head finds the scope if the blue words look at the dark one, and no others do."
+    said = "A head finds the scope if the blue words look at the orange one, and no other word does."
     return tagged_words(example.words, {"part": parts}, said)
 
 

@@ -4,6 +4,7 @@ import re
 import time
 from collections import namedtuple
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 
 import made
@@ -23,6 +24,7 @@ from bertlook_course.corpora import (
     halves_by_document,
     load_pairs,
     load_texts,
+    load_treebank,
     numbers_of_keys,
     read_conllu,
     read_coreference,
@@ -474,3 +476,13 @@ def test_a_mention_without_end_is_refused(write):
     path = write("# newdoc id = d\n" + "\n".join(words) + "\n\n", "a.conllu")
     with pytest.raises(ValueError, match=r"a mention has at most 1,000 words; this one has 1,200"):
         coreference_documents(read_conllu(path))
+
+
+def test_what_came_later_is_printed_only_where_there_is_some():
+    """Or all that is kept of the shipped treebank would be computed anew: it is found by how its sentences print."""
+    [sentence] = load_treebank()[:1]
+    assert "empty" not in repr(sentence) and repr(sentence).endswith(f"doc_id={sentence.doc_id!r})")
+    assert "empty=((0, {}),)" in repr(replace(sentence, empty=((0, {}),)))
+    assert "parts" not in repr(Mention(0, 1, 0, "a", "name")) and "parts=((0, 1), (2, 3))" in repr(
+        Mention(0, 3, 0, "a", "name", parts=((0, 1), (2, 3)))
+    )

@@ -291,7 +291,7 @@ def test_pairs_are_drawn_to_whom_the_pronoun_means_and_what_differs_is_bold():
 
 def test_a_head_stands_above_the_rivals_that_it_beats():
     picture = stairs_picture([("near", 20, "a"), ("match", 50, "b"), ("best", 70, "c")], "BERT-base", 60)
-    assert "above near and match." in picture.sentence
+    assert "BERT-base beats 2 of the 3 rules: near and match." in picture.sentence
     tops = [float(y) for y in re.findall(r'<rect x="[\d.]+" y="([\d.]+)"', picture.svg)]
     [line] = re.findall(r"M10 ([\d.]+)H", picture.svg)
     assert tops[2] < float(line) < tops[1] < tops[0]

@@ -133,7 +133,7 @@ def base_kinds_picture(deck: Deck) -> Picture:
     kinds = _kinds_of(labels)
     return render_head_kinds(
         {"BERT-base (Fig. 6)": (labels, ())},
-        "BERT-base, published (Clark et al. 2019, Figure 6): a row is a layer, a cell a head.",
+        "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
         key=kinds,
         across=46,
         high=150,

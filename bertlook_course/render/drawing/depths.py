@@ -286,8 +286,14 @@ def orders_figure(shares: Mapping[str, float], outlined: str, axis: str, *, size
             )
             axes.barh(place, share, 0.72, color=OTHERS[2].colour, label=f"_{name}")
             said = f"{100 * share:.0f} %" if share >= 0.005 or not share else "under 1 %"
-            axes.text(max(share, 0) + 0.02 if share < 0.85 else 0.83, place, said, va="center",
-                      ha="left" if share < 0.85 else "right", color=INK if share < 0.85 else PAPER)  # fmt: skip
+            axes.text(
+                max(share, 0) + 0.02 if share < 0.85 else 0.83,
+                place,
+                said,
+                va="center",
+                ha="left" if share < 0.85 else "right",
+                color=INK if share < 0.85 else PAPER,
+            )
         axes.set_yticks(range(len(shares)), list(shares))
         axes.set(xlim=(0, 1.01), xticks=[], ylim=(len(shares) - 0.5, -0.5))
         axes.set_xlabel(axis, color=MUTED)
@@ -397,6 +403,9 @@ def _arrow(axes, end, colour: str, width: float, name: str) -> None:
     if name:
         upright = not end[0]  # beside it another arrow would cross the name
         axes.text(
-            end[0] + (-0.1 if upright else 0.15), end[1] + 0.2 * upright, name, color=colour,
+            end[0] + (-0.1 if upright else 0.15),
+            end[1] + 0.2 * upright,
+            name,
+            color=colour,
             va="bottom" if upright else "center",
-        )  # fmt: skip
+        )

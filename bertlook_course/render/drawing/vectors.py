@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bertlook_teach.views import LINE, MUTED, OKABE_ITO, Picture, coordinate, short_number, text
+from bertlook_teach.views import LINE, MUTED, OKABE_ITO, Picture, coordinate, text
 
 _WIDTH, _EM, _TALL = 1180.0, 26.0, 300.0
 
@@ -59,7 +59,7 @@ def vectors_picture(panels: Mapping[str, Sequence], sentence: str) -> Picture:
         for n, ((x1, y1), (x2, y2)) in enumerate(zip(map(at, starts), map(at, ends))):
             apart = 9 * (n - (len(starts) - 1) / 2)  # or one arrow would hide the other
             body.append(_arrow((x1, y1 + apart), (x2, y2 + apart), LINE, 4))
-        body.append(text(column * k, _TALL + 16, f"sum: length {short_number(length)}", fill=MUTED))
+        body.append(text(column * k, _TALL + 16, f"sum: length {length:.2g}", fill=MUTED))
     return Picture(body, _WIDTH, _TALL + 36, "Vectors", sentence, _EM, wide=True)
 
 

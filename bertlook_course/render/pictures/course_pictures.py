@@ -50,7 +50,7 @@ def four_questions_picture() -> Picture:
             text(left, 284 + 32 * k, line)
             for k, line in enumerate(broken_lines(question, _EM, column - 20, most=4))
         ]
-    sentence = "A schematic. Each question needs the one before, and none answers the next."
+    sentence = "A schematic; bars: with the head, and without it. Each question needs the one before, and none answers the next."
     return Picture(body, _WIDTH, 398, "The four questions", sentence, _EM, wide=True)
 
 
@@ -69,7 +69,7 @@ def questions_picture(lessons: Sequence[Lesson] = LESSONS) -> Picture:
         ]
     table = lesson_table(lessons)
     said = " ".join(f"{row[0]}: {row[1]}" for row in table.rows)
-    caption = f"Colours: {', '.join(dict.fromkeys(PARTS[one.part] for one in lessons))}."
+    caption = "A lesson's number has the colour of its part on the map."
     return Picture(
         body,
         _WIDTH,
@@ -89,14 +89,14 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (440, 50, "grey square: its random twin,", "the same model before training", 440, y - 12, "end"),
-        (690, 50, "bar: 95 % interval over texts;", "19 of 20 hold the long-run value", 690, y - 8, "start"),
+        (690, 50, "bar: 95 % interval over texts;", "19 of 20 hold the true mean", 690, y - 8, "start"),
         (530, 300, "dotted: what the claim needs,", "fixed before anything was run", line, y + 32, "end"),
         (620, 300, "circle:", "our model", 653, y + 14, "start"),
-        (800, 300, "disc: holds; empty: open;", "crossed: does not hold", 940, y + 18, "start"),
+        (800, 300, "disc: holds; empty: undecided;", "crossed: does not hold", 940, y + 18, "start"),
     )
     body = [
         text(0, y - 16, "Some head does this"),
-        text(0, y + 18, "published: 0.41", fill=MUTED),
+        text(0, y + 18, "published: 0.62", fill=MUTED),
         f'<path d="M{c(line)} {c(y - 40)}V{c(y + 30)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
         f'<path d="M600 {c(y)}H720" stroke="{blue}" stroke-width="6"/>',
         f'<circle cx="655" cy="{c(y)}" r="10" fill="{PAPER}" stroke="{blue}" stroke-width="3"/>',
@@ -114,8 +114,8 @@ def ledger_line_picture() -> Picture:
         body.append(text(x, top, first, anchor=anchor, fill=MUTED))
         body.append(text(x, top + 32, second, anchor=anchor, fill=MUTED))
     sentence = (
-        "A made-up line. Holds: the whole interval meets what the claim needs, the random twin's does not, and the two do not "
-        "overlap. Does not hold: the whole interval lies on the other side. Otherwise: undecided."
+        "A made-up line. Holds: the whole interval meets what the claim needs, and the twin's own interval (not drawn) neither does nor "
+        "overlaps it. Does not hold: the whole interval lies on the other side. Otherwise: undecided."
     )
     return Picture(body, _WIDTH, 352, "How to read a line of the ledger", sentence, _EM, wide=True)
 
@@ -184,8 +184,8 @@ def keys_picture(keys: Sequence[tuple[Sequence[str], str]]) -> Picture:
             )
             body.append(text(x + 2 + wide / 2, y, name, anchor="middle"))
             x += wide + 10
-        body.append(text(max(x + 6, 620.0 * (place // rows) + 190), y, does))
-    said = "One live view at a time has the keys: the one with the frame."
+        body.append(text(620.0 * (place // rows) + 240, y, does))
+    said = "Only the live view with the frame reacts to the keys."
     return Picture(body, _WIDTH, high * rows + 8, "Keys", said, _EM, wide=True)
 
 

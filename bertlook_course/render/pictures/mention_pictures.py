@@ -69,7 +69,7 @@ def mentions_picture(document, n_words: int = 73) -> Picture:
                     text(ends[0][0], y + 20 + 11 * around, str(number), fill=INK, extra=' font-weight="650"')
                 )
     sentence = (
-        "Lines with one number name one thing; its first mention has no antecedent. Thin lines: named once."
+        "The same number marks the same thing; its first mention has no antecedent. Thin: mentioned once."
     )
     said = " ".join(f"{number}: {_named_by(document, mentions, name)}." for name, number in things.items())
     return Picture(
@@ -98,7 +98,8 @@ def rules_picture(document, limit: int = 1) -> Picture:
     asked = anaphors(document)[:limit]
     for row, (mention, before) in enumerate(asked):
         foot = high * (row + 1) - 76
-        chain = [*before, mention]
+        around = [one for one in before if one.start <= mention.start and mention.end <= one.end]
+        chain = [*(one for one in before if one not in around), mention]
         labels = [shortened(document.text(one), _EM, 8.5 * _EM) for one in chain]
         wide = [_NARROW * text_width(label, _EM) + 26 for label in labels]
         lefts = [sum(wide[:k]) + 14 * k + 2 for k in range(len(wide))]
@@ -182,7 +183,7 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
     rivals : sequence of (name, accuracy in per cent, what beating it shows)
         From the lowest to the highest.
     head : str
-        Whose head it is.
+        What it is called, with its model's name.
     accuracy : float
         Of the head, in per cent.
     """
@@ -203,7 +204,7 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
     )
     body.append(text(wide * len(rivals) + 30, y, f"head {accuracy:.0f} %"))
     beaten = [name for name, share, _ in rivals if share < accuracy]
-    sentence = f"As printed, {head}'s best head stands above {' and '.join(beaten)}. It was never taught either rule."
+    sentence = f"As printed, {head} beats {len(beaten)} of the {len(rivals)} rules: {' and '.join(beaten)}."
     table = TextTable(
         ["rival", "per cent right", "what it shows"], [[n, f"{s:.0f}", w] for n, s, w in rivals]
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -88,7 +89,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     said = " ".join(
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
-    caption = "Right of the line, surely enough for eleven claims: supported. Left of it: refuted. Otherwise: undecided."
+    caption = "Right of the line, and p below .05 after correction for eleven claims: supported. Left of it: refuted."
     return Picture(
         body,
         _WIDTH,
@@ -102,13 +103,15 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     )
 
 
-def outcome_picture(outcomes: Sequence) -> Picture:
+def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProxyType({})) -> Picture:
     """One row a claim: its interval and the random twin's beside its line, its value, the verdict, and the corrected p.
 
     Parameters
     ----------
     outcomes : sequence of Verdict
         From ``decide(REGISTER, encoder, correct="holm")`` or `bertlook_course.claims.try_published`. `outcome_table` of them goes along.
+    remarks : mapping of a claim's key to str
+        What is to be known of its verdict, which gets a star.
     """
     c, em, table = coordinate, 26.0, outcome_table(outcomes)
     high, body = (84.0 if len(outcomes) < 6 else 66.0), []
@@ -119,21 +122,26 @@ def outcome_picture(outcomes: Sequence) -> Picture:
             body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         body.append(text(0, y, outcome.claim.title))
         body.append(text(466, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
-        body += draw_interval(outcome, 570, 95, y)
-        body.append(text(682, y, with_minus(outcome_value(outcome))))
-        p = outcome_p(outcome)
+        body += draw_interval(outcome, 570, 84, y)
+        body.append(text(686, y, with_minus(outcome_value(outcome))))
+        p, star = outcome_p(outcome), "*" * (outcome.claim.key in remarks)
         body += draw_sign(
-            outcome.verdict, 918, y, f"{_WORDS[outcome.verdict]}{f', p {p}' if p != '-' else ''}"
+            outcome.verdict, 918, y, f"{_WORDS[outcome.verdict]}{star}{f', p {p}' if p != '-' else ''}"
         )
     twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
-    caption = f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line. {table.caption}"
+    caption = (
+        f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
+        f"{_starred(outcomes, remarks)}"
+    )
     said = " ".join(f"{outcome.claim.title}: {_WORDS[outcome.verdict]}." for outcome in outcomes)
     return ClaimPicture(
         body, _WIDTH, high * len(outcomes), "Outcomes", said, em, numbers=(table,), caption=caption, wide=True
     )
 
 
-def trial_picture(ours: Sequence, published: Sequence, name: str) -> Picture:
+def trial_picture(
+    ours: Sequence, published: Sequence, name: str, remarks: Mapping[str, str] = MappingProxyType({})
+) -> Picture:
     """All claims with the verdict on a model and the one from BERT-base's published numbers, and why each undecided one is so.
 
     Parameters
@@ -142,6 +150,8 @@ def trial_picture(ours: Sequence, published: Sequence, name: str) -> Picture:
         Of the same claims in the same order.
     name : str
         Of the model.
+    remarks : mapping of a claim's key to str
+        What is to be known of its published verdict, which gets a star.
     """
     em, high, first = 25.0, 45.0, 42.0
     table = compared_table(ours, published, (name, "BERT-base"))
@@ -157,12 +167,13 @@ def trial_picture(ours: Sequence, published: Sequence, name: str) -> Picture:
         body += _icon(pair[0].claim.key, y)
         body.append(text(140, y, pair[0].claim.title))
         for x, verdict in zip((580, 870), pair):
-            body += draw_sign(verdict.verdict, x, y, why_short(verdict), radius=11)
+            star = "*" * (verdict is pair[1] and verdict.claim.key in remarks)
+            body += draw_sign(verdict.verdict, x, y, f"{why_short(verdict)}{star}", radius=11)
     said = " ".join(
         f"{a.claim.title}: {_WORDS[a.verdict]} on {name}, {_WORDS[b.verdict]} for BERT-base."
         for a, b in zip(ours, published)
     )
-    caption = f"{_SIGNS}, and why. p: after the correction for eleven claims."
+    caption = f"Left: the essay's image. {_SIGNS}, and why. p: after correction for eleven claims.{_starred(published, remarks)}"
     return Picture(
         body,
         _WIDTH,
@@ -174,6 +185,12 @@ def trial_picture(ours: Sequence, published: Sequence, name: str) -> Picture:
         caption=caption,
         wide=True,
     )
+
+
+def _starred(outcomes: Sequence, remarks: Mapping[str, str]) -> str:
+    """What the stars mean."""
+    found = [remarks[one.claim.key] for one in outcomes if one.claim.key in remarks]
+    return f" * {'; '.join(found)}." if found else ""
 
 
 def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Picture:
@@ -288,7 +305,7 @@ def orders_picture(sizes: Sequence[int], columns: int = 15) -> Picture:
     Examples
     --------
     >>> orders_picture([2, 3, 1]).sentence[:30]
-    '6 of 60 orders are phases: one'
+    'In 6 of 60 orders, one in 10, '
     """
     orders = distinct_orders(sizes)
     perfect = [in_phases(order) for order in orders]
@@ -296,7 +313,7 @@ def orders_picture(sizes: Sequence[int], columns: int = 15) -> Picture:
     fills, cell = (PAPER, RULE, MUTED), 11.0
     body = []
     for number, (order, whole) in enumerate(zip(orders, perfect)):
-        left, top = across * (number % columns) + 5, down * (number // columns) + 6
+        left, top = across * (number % columns) + 8, down * (number // columns) + 9
         grid = Grid(left, top, 1, len(order), cell, down - 24, em)
         body += grid.cells(
             lambda _, layer, order=order: Cell(fills[order[layer]], edge=MUTED), gap=(1, 0), round=0
@@ -308,8 +325,8 @@ def orders_picture(sizes: Sequence[int], columns: int = 15) -> Picture:
             )
     n = sum(perfect)
     sentence = (
-        f"{n} of {len(orders)} orders are phases: one in {len(orders) / n:.0f}. Each strip is one order of {len(orders[0])} layers, "
-        "a shade a phase; framed: layers of one phase stand together."
+        f"In {n} of {len(orders)} orders, one in {len(orders) / n:.0f}, each phase stays together (framed). A strip is one order of "
+        f"{len(orders[0])} layers; each shade is a phase."
     )
     return Picture(
         body, _WIDTH, down * -(-len(orders) // columns), "Orders of a few layers", sentence, em, wide=True

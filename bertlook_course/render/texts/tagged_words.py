@@ -20,11 +20,11 @@ from bertlook_teach.views import (
 from ..drawing.text_table import TextTable
 
 _WIDTH, _EM, _SIDE, _HIGH = 1180.0, 26.0, 150.0, 66.0
-_FILLS = {"out": PAPER, "cue": OKABE_ITO["vermillion"]}
+_FILLS = {"out": PAPER, "cue": OKABE_ITO["vermillion"], "A": "#e8c4d8", "B": PAPER}
 
 
 def tagged_words(words: Sequence[str], tags: Mapping[str, Sequence[str]], sentence: str) -> Picture:
-    """Draw what each word of a sentence is tagged as: "out" is empty, a "cue" dark, any other tag blue.
+    """Draw what each word of a sentence is tagged as: "out" is empty, a "cue" orange, labels "A" and "B" that mean nothing pink and empty, any other tag blue.
 
     Parameters
     ----------
