@@ -330,6 +330,7 @@ LOADED_BY_NAME = (  # one file a lesson
     "bertlook_course.checks",
     "bertlook_course.claims.lessons",
     "bertlook_course.decks",
+    "bertlook_course.decks.pictures",
 )
 
 
