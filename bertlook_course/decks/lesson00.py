@@ -17,11 +17,11 @@ DETERMINERS = (7, 10)  # BERT-base's head 8-11
 KEYS = (
     (("Space",), "the next step"),
     (("Shift", "Space"), "one step back"),
-    (("\u2190", "\u2192"), "heads of a view, or slides"),
+    (("\u2190", "\u2192"), "heads, or slides"),
     (("Esc",), "leaves a view"),
     (("t",), "the speaker's window"),
     (("w",), "overview of the slides"),
-    (("Home", "End"), "first slide, last slide"),
+    (("Home", "End"), "first, last slide"),
     (("D",), "dark or light"),
     (("C",), "the code of the slide"),
 )

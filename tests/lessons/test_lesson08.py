@@ -165,7 +165,9 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
         r"with words: other (.*); specimen (.*)\. Points", deck.probes_picture().sentence
     ).groups()
     assert own == beside and own.count("[") == 2  # the same probes here
-    assert "On another treebank (EWT), the specimen: " in text and "n EWT 5" not in text  # nothing there is its own
+    assert (
+        "On another treebank (EWT), the specimen: " in text and "n EWT 5" not in text
+    )  # nothing there is its own
     assert "; for the specimen " in deck.answer() and " with the specimen's. " in deck.fits_sentence()
     assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
 

@@ -127,7 +127,7 @@ def test_markup_in_a_name_is_escaped():
 def test_outcomes_have_a_bar_where_there_is_an_interval_and_always_a_sign():
     picture = outcome_picture(outcomes())
     assert picture.svg.count('stroke-width="6"') == 2 and picture.svg.count('r="14"') == 3
-    assert ">supported, p .003<" in picture.svg and ">undecided<" in picture.svg
+    assert ">p .003<" in picture.svg and ">no p<" in picture.svg
     assert picture.svg.count("random twin: ") == 2 and "grey square" in picture.beneath
     assert "grey square" not in outcome_picture(outcomes(with_twin=False)).beneath
     assert picture.numbers[0].rows == outcome_table(outcomes()).rows
@@ -138,7 +138,7 @@ def test_outcomes_have_a_bar_where_there_is_an_interval_and_always_a_sign():
     [
         (tried(), "supported"),
         (Measurement(reason="no"), "not measured"),
-        (tried(low=-0.2, p=0.4), "interval on the line"),
+        (tried(low=-0.2, p=0.4), "on the line"),
         (tried(p=0.04), "p = .440"),
         (Measurement(value=0.3, low=0.2, high=0.4, n=2, reason="no sample"), "n = 2, no p"),
     ],

@@ -17,7 +17,7 @@ from bertlook_teach.views import (
     text,
 )
 
-_WIDTH, _EM, _LEFT, _RIGHT = 1180.0, 26.0, 250.0, 1060.0
+_WIDTH, _EM, _LEFT, _RIGHT = 1030.0, 26.0, 216.0, 930.0
 _TALL, _APART = 46.0, 14.0
 
 

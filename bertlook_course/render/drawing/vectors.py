@@ -8,7 +8,7 @@ import numpy as np
 
 from bertlook_teach.views import LINE, MUTED, OKABE_ITO, Picture, coordinate, text
 
-_WIDTH, _EM, _TALL = 1180.0, 26.0, 300.0
+_WIDTH, _EM, _TALL = 1030.0, 26.0, 300.0
 
 
 def vectors_picture(panels: Mapping[str, Sequence], sentence: str) -> Picture:

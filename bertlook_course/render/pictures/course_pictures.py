@@ -26,7 +26,7 @@ from ..drawing.marks import MODELS
 from ..results.course import lesson_table
 from .verdict_picture import broken_lines, draw_sign
 
-_WIDTH, _EM = 1180.0, 26.0
+_WIDTH, _EM = 1030.0, 26.0
 
 _QUESTIONS = (
     "What does it compute? What does one picture of it show?",
@@ -48,10 +48,10 @@ def four_questions_picture() -> Picture:
         body += (_lines, _many_lines, _right_and_wrong, _one_head_off)[part](left + 20, 74)
         body += [
             text(left, 284 + 32 * k, line)
-            for k, line in enumerate(broken_lines(question, _EM, column - 20, most=4))
+            for k, line in enumerate(broken_lines(question, _EM, column - 6, most=5))
         ]
     sentence = "A schematic; bars: with the head, and without it. Each question needs the one before, and none answers the next."
-    return Picture(body, _WIDTH, 398, "The four questions", sentence, _EM, wide=True)
+    return Picture(body, _WIDTH, 430, "The four questions", sentence, _EM, wide=True)
 
 
 def questions_picture(lessons: Sequence[Lesson] = LESSONS) -> Picture:
@@ -60,7 +60,7 @@ def questions_picture(lessons: Sequence[Lesson] = LESSONS) -> Picture:
     for row, one in enumerate(lessons):
         middle, colour = 40 + high * (row + 0.5), PART_COLOURS[one.part]
         body.append(_tile(0, middle, one.number, colour, filled=True))
-        lines = broken_lines(one.question, _EM, 980)
+        lines = broken_lines(one.question, _EM, 830)
         first = middle - 15 * (len(lines) - 1)
         body += [text(76, first + 30 * k, line) for k, line in enumerate(lines)]
         body += [
@@ -85,24 +85,24 @@ def questions_picture(lessons: Sequence[Lesson] = LESSONS) -> Picture:
 
 def ledger_line_picture() -> Picture:
     """A line of the ledger with made-up numbers, and what each of its marks means."""
-    c, line, blue, grey = coordinate, 560.0, MODELS["specimen"].colour, MODELS["random twin"].colour
+    c, line, blue, grey = coordinate, 545.0, MODELS["specimen"].colour, MODELS["random twin"].colour
     y = 190.0
     callouts = (
-        (440, 50, "grey square: its random twin,", "the same model before training", 440, y - 12, "end"),
-        (690, 50, "bar: 95 % interval over texts;", "19 of 20 hold the true mean", 690, y - 8, "start"),
-        (530, 300, "dotted: what the claim needs,", "fixed before anything was run", line, y + 32, "end"),
-        (620, 300, "circle:", "our model", 653, y + 14, "start"),
-        (800, 300, "disc: holds; empty: undecided;", "crossed: does not hold", 940, y + 18, "start"),
+        (430, 50, "grey square: its random twin,", "the same model before training", 430, y - 12, "end"),
+        (600, 50, "bar: 95 % interval over texts;", "19 of 20 hold the true mean", 660, y - 8, "start"),
+        (520, 300, "dotted: what the claim needs,", "fixed before anything was run", line, y + 32, "end"),
+        (570, 300, "circle:", "our model", 633, y + 14, "start"),
+        (710, 300, "disc: holds; cross: fails;", "empty: undecided", 925, y + 18, "start"),
     )
     body = [
         text(0, y - 16, "Some head does this"),
         text(0, y + 18, "published: 0.62", fill=MUTED),
         f'<path d="M{c(line)} {c(y - 40)}V{c(y + 30)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
-        f'<path d="M600 {c(y)}H720" stroke="{blue}" stroke-width="6"/>',
-        f'<circle cx="655" cy="{c(y)}" r="10" fill="{PAPER}" stroke="{blue}" stroke-width="3"/>',
-        f'<rect x="431" y="{c(y - 9)}" width="18" height="18" fill="{grey}"/>',
-        text(740, y, ".34 [.27, .41]"),
-        *draw_sign(HOLDS, 940, y, "holds"),
+        f'<path d="M580 {c(y)}H690" stroke="{blue}" stroke-width="6"/>',
+        f'<circle cx="635" cy="{c(y)}" r="10" fill="{PAPER}" stroke="{blue}" stroke-width="3"/>',
+        f'<rect x="421" y="{c(y - 9)}" width="18" height="18" fill="{grey}"/>',
+        text(705, y, ".34 [.27, .41]"),
+        *draw_sign(HOLDS, 925, y, "holds"),
     ]
     for x, top, first, second, to_x, to_y, anchor in callouts:
         start, foot = (
@@ -175,7 +175,7 @@ def keys_picture(keys: Sequence[tuple[Sequence[str], str]]) -> Picture:
     """
     body, high, rows = [], 80.0, -(-len(keys) // 2)
     for place, (names, does) in enumerate(keys):
-        x, y = 620.0 * (place // rows), high * (place % rows) + 40
+        x, y = 540.0 * (place // rows), high * (place % rows) + 40
         for name in names:
             wide = 26 + 15.0 * len(name)
             body.append(
@@ -184,7 +184,7 @@ def keys_picture(keys: Sequence[tuple[Sequence[str], str]]) -> Picture:
             )
             body.append(text(x + 2 + wide / 2, y, name, anchor="middle"))
             x += wide + 10
-        body.append(text(620.0 * (place // rows) + 240, y, does))
+        body.append(text((540.0 + 190 if place >= rows else 240.0), y, does))
     said = "Only the live view with the frame reacts to the keys."
     return Picture(body, _WIDTH, high * rows + 8, "Keys", said, _EM, wide=True)
 

@@ -24,14 +24,15 @@ from ..drawing.marks import MODELS
 from ..drawing.text_table import TextTable
 from ..results.antecedents import mention_table, rule_answers
 from ..texts.arcs import RIGHT, WRONG, arc_levels
+from .verdict_picture import broken_lines
 
-_WIDTH, _EM, _SPACE = 1180.0, 26.0, 9.0
+_WIDTH, _EM, _SPACE = 1030.0, 26.0, 9.0
 _NARROW = (
     0.93  # words are set to this share of the measured width, in whatever type: lines under them have to fit
 )
 
 
-def mentions_picture(document, n_words: int = 73) -> Picture:
+def mentions_picture(document, n_words: int = 55) -> Picture:
     """The beginning of a text with a line under each mention: one number and one colour for one thing.
 
     Parameters
@@ -147,7 +148,7 @@ def pronoun_pairs_picture(cases: Sequence) -> Picture:
     rows = [
         [" ".join(one.words[:-1]), " ".join(one.words[slice(*one.candidates[one.answer])])] for one in cases
     ]
-    table, body, em, high = TextTable(["one pronoun, two candidates", "means"], rows), [], 34.0, 118.0
+    table, body, em, high = TextTable(["one pronoun, two candidates", "means"], rows), [], 30.0, 112.0
     for row, case in enumerate(cases):
         words = case.words[:-1]
         twins = [one for one in cases if one.pair == case.pair and one is not case]
@@ -187,7 +188,7 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
     accuracy : float
         Of the head, in per cent.
     """
-    mark, wide, scale = MODELS[model_of(head)], 330.0, 5.6
+    mark, wide, scale = MODELS[model_of(head)], 285.0, 5.6
     foot = scale * max(accuracy, *(share for _, share, _ in rivals)) + 12
     body = [f'<path d="M0 {coordinate(foot)}H{_WIDTH:.0f}" stroke="{INK}" stroke-width="2"/>']
     for k, (name, share, shows) in enumerate(rivals):
@@ -196,8 +197,9 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
             f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(wide - 10)}" height="{coordinate(scale * share)}" '
             f'fill="{RULE}" stroke="{MUTED}"/>'
         )
-        body.append(text(left + 16, foot - 64, f"{name}, {share:.0f} %", extra=' font-weight="650"'))
-        body.append(text(left + 16, foot - 28, shows))
+        body.append(text(left + 16, foot - 98, f"{name}, {share:.0f} %", extra=' font-weight="650"'))
+        lines = broken_lines(shows, _EM, wide)
+        body += [text(left + 16, foot - 62 + 32 * n, line) for n, line in enumerate(lines)]
     y = foot - scale * accuracy
     body.append(
         f'<path d="M10 {coordinate(y)}H{coordinate(wide * len(rivals) + 20)}" stroke="{mark.colour}" stroke-width="5"/>'

@@ -28,7 +28,7 @@ from ..results.claims import model_name, needs_text
 from ..results.essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value, register_table
 from .verdict_picture import ClaimPicture, broken_lines, draw_interval, draw_sign, has_twin
 
-_WIDTH = 1180.0
+_WIDTH = 1030.0
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
 _SIGNS = "Filled: supported; crossed: refuted; empty: undecided"
 
@@ -57,16 +57,16 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     statistics : mapping of a claim's key to str, optional
         What is measured, in words. Without it a row has the claim's sentence and its line.
     """
-    c, em, middle, reach = coordinate, 26.0, 1030.0, 120.0
+    c, em, middle, reach = coordinate, 26.0, 885.0, 105.0
     body, top = [], 36.0
     for claim in claims:
         if statistics is None:
-            head, *lines = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 820)
+            head, *lines = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 740)
         else:
             head = claim.title
-            lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 820)
-            lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 820)
-        high = 70.0 if statistics is None else 42.0 + 30 * len(lines)
+            lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 740)
+            lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 740)
+        high = 42.0 + 30 * max(1, len(lines))
         y = top + high / 2 - 4
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         look = "" if statistics is None else ' font-weight="600"'
@@ -121,16 +121,14 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
         if number:
             body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         body.append(text(0, y, outcome.claim.title))
-        body.append(text(466, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
-        body += draw_interval(outcome, 570, 84, y)
-        body.append(text(686, y, with_minus(outcome_value(outcome))))
+        body.append(text(468, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
+        body += draw_interval(outcome, 556, 62, y)
+        body.append(text(640, y, with_minus(outcome_value(outcome))))
         p, star = outcome_p(outcome), "*" * (outcome.claim.key in remarks)
-        body += draw_sign(
-            outcome.verdict, 918, y, f"{_WORDS[outcome.verdict]}{star}{f', p {p}' if p != '-' else ''}"
-        )
+        body += draw_sign(outcome.verdict, 890, y, f"{'no p' if p == '-' else f'p {p}'}{star}")
     twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
     caption = (
-        f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
+        f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {_SIGNS}. {table.caption}"
         f"{_starred(outcomes, remarks)}"
     )
     said = " ".join(f"{outcome.claim.title}: {_WORDS[outcome.verdict]}." for outcome in outcomes)
@@ -153,20 +151,17 @@ def trial_picture(
     remarks : mapping of a claim's key to str
         What is to be known of its published verdict, which gets a star.
     """
-    em, high, first = 25.0, 45.0, 42.0
+    em, high, first = 26.0, 45.0, 42.0
     table = compared_table(ours, published, (name, "BERT-base"))
-    body = [
-        text(x, 18, who, extra=' font-weight="600"')
-        for x, who in ((565, name), (855, "BERT-base, published"))
-    ]
+    body = [text(x, 18, who, extra=' font-weight="600"') for x, who in ((515, name), (755, "BERT-base"))]
     for number, pair in enumerate(zip(ours, published)):
         y = first + high * (number + 0.5)
         body.append(
             f'<path d="M0 {coordinate(y - high / 2)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>'
         )
         body += _icon(pair[0].claim.key, y)
-        body.append(text(140, y, pair[0].claim.title))
-        for x, verdict in zip((580, 870), pair):
+        body.append(text(122, y, pair[0].claim.title))
+        for x, verdict in zip((530, 770), pair):
             star = "*" * (verdict is pair[1] and verdict.claim.key in remarks)
             body += draw_sign(verdict.verdict, x, y, f"{why_short(verdict)}{star}", radius=11)
     said = " ".join(
@@ -202,13 +197,13 @@ def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Pict
     lengths : sequence of int
         Of two clauses. Moved, they stand in the other order.
     """
-    n, em, cell = sum(lengths), 26.0, 34.0
+    n, em, cell = sum(lengths), 26.0, 31.0
     body, said, rows = [], [], []
     for number, (name, weights) in enumerate(heads.items()):
         weights, shares = np.asarray(weights, dtype=float), []
-        body.append(text(620.0 * number, 20, f"a head that {name}", extra=' font-weight="600"'))
+        body.append(text(530.0 * number, 20, f"a head that {name}", extra=' font-weight="600"'))
         for moved, sizes in enumerate((lengths, lengths[::-1])):
-            grid = Grid(620.0 * number + 290 * moved, 86, n, n, cell, cell, em)
+            grid = Grid(530.0 * number + 252 * moved, 86, n, n, cell, cell, em)
             body.append(text(grid.left, 62, "boundaries moved" if moved else "its clauses", fill=MUTED))
             body += grid.cells(
                 lambda i, j, weights=weights: Cell(magnitude_colour(weights[i, j] / weights.max())),
@@ -231,7 +226,7 @@ def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Pict
     sentence = f"Two made-up heads, {n} tokens. {' '.join(said)}"
     return Picture(
         body,
-        1170,
+        _WIDTH,
         86 + cell * n + 50,
         "Clauses and moved boundaries",
         sentence,
@@ -288,7 +283,7 @@ def why_short(verdict) -> str:
     if np.isnan(verdict.p):
         return f"n = {verdict.n}, no p"
     if verdict.low <= verdict.claim.threshold <= verdict.high:
-        return "interval on the line"
+        return "on the line"
     return f"p = {outcome_p(verdict)}"
 
 
@@ -310,7 +305,7 @@ def orders_picture(sizes: Sequence[int], columns: int = 15) -> Picture:
     orders = distinct_orders(sizes)
     perfect = [in_phases(order) for order in orders]
     across, down, em = _WIDTH / columns, 92.0, 26.0
-    fills, cell = (PAPER, RULE, MUTED), 11.0
+    fills, cell = (PAPER, RULE, MUTED), 9.0
     body = []
     for number, (order, whole) in enumerate(zip(orders, perfect)):
         left, top = across * (number % columns) + 8, down * (number // columns) + 9
