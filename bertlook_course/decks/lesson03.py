@@ -424,6 +424,7 @@ class Deck(LessonDeck):
         def draw(figure) -> str:
             named = [token if hidden else "" for token, hidden in zip(seen.tokens, seen.special)]
             map_beside(figure, weights, named, f"BERT-base, layer {layer + 1}")
+            figure.set_figheight(figure.get_figheight() - 0.6)  # room for the lines that are said of the map
             return f"Map: {recording.badge}, mean of its heads on “{' / '.join(_DOGS)}”; SEP → SEP {own:.2f}."
 
         return {

@@ -72,7 +72,7 @@ def large_picture() -> Picture:
         "share of the gain": LayerBars(_gained(pos), 1, pos.expected, f"expected layer {pos.expected:.2f}"),
     }
     return figure_picture(
-        layer_bars_figure(panels, sharey=False, key=False, size=(9.8, 1.9)),
+        layer_bars_figure(panels, sharey=False, key=False, size=(9.8, 1.5)),
         "BERT-large, word classes, as published. Triangle: where the bars balance.",
     )
 
@@ -107,21 +107,6 @@ def mixes_picture() -> Picture:
     return _wide(
         layer_bars_figure(panels, ylabel="share (per cent)", size=(9.8, 3.4)),
         f"BERT-large's published mixes of layers 0 (the embeddings) to 24. {said}",
-    )
-
-
-def base_and_large_picture() -> Picture:
-    """Where BERT-base and BERT-large gain word classes, each over its own layers."""
-    panels = {}
-    for model in ("BERT-base", "BERT-large"):
-        pos = published_probing(model)["POS"]
-        depth = len(pos.f1) - 1
-        panels[f"{model}, {depth} layers"] = LayerBars(
-            _gained(pos), 1, pos.expected, f"{pos.expected:.2f} of {depth}: {pos.expected / depth:.2f}"
-        )
-    return figure_picture(
-        layer_bars_figure(panels, key=False, size=(9.8, 1.9)),
-        "Word classes: share of the gain by layer, from the released scores. Triangle: the expected layer.",
     )
 
 

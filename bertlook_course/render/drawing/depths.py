@@ -26,7 +26,7 @@ from bertlook_teach.views import (
 from .figures import draw_level, key_above, styled_figure
 from .marks import MODELS, OTHERS, bar_look, mark_look, marks_of
 
-_WIDTH, _EM = 1180.0, 26.0
+_WIDTH, _EM = 1180.0, 30.0
 
 
 # --- bars over the layers -----------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def render_gain_grid(
     body = [
         text(left - 0.5 * _EM, grid.top - 0.8 * _EM, "layer", anchor="end", fill=MUTED),
         *grid.numbered(range(first, first + depth), fill=MUTED),
-        *grid.cells(cell, names, gap=(1.5, 7)),
+        *grid.cells(cell, names, gap=(1.5, 7), size=1),
     ]
     for row, task in enumerate(names):
         if not np.isfinite(at.get(task, np.nan)):
@@ -303,7 +303,7 @@ def orders_figure(shares: Mapping[str, float], outlined: str, axis: str, *, size
 
 
 # --- what a layer adds, and what rivals reach --------------------------------------------------------------------
-def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str, *, size=(9.8, 1.9)):
+def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str, *, size=(9.8, 1.5)):
     """From where to where a score rises, a row for each task: a tick before, a line, and the model's mark after.
 
     Parameters

@@ -27,7 +27,7 @@ from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
 from ..drawing.marks import OTHERS, mark_look
 from .distance_map import SHAPES, group_styles
 
-_WIDTH, _EM = 1180.0, 26.0
+_WIDTH, _EM = 1180.0, 30.0
 _GAP = 40.0  # at least, between two models
 
 Look = tuple[str, str]  # the colour of a cell, and the shape in it: a key of `SHAPES`, or "" for none

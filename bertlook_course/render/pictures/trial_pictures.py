@@ -237,7 +237,7 @@ def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Pict
 
 
 def holm_figure(
-    p: Sequence[float], corrected: Sequence[float], tests: int, *, size=(9.8, 4.0), font_size: float = 18
+    p: Sequence[float], corrected: Sequence[float], tests: int, *, size=(9.8, 3.3), font_size: float = 18
 ):
     """How often chance wins at least one of so many tests at 5 %, and p-values before and after Holm's correction.
 

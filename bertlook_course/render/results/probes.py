@@ -25,7 +25,7 @@ from ..drawing.figures import draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks
 from ..drawing.text_table import Estimate, TextTable
 
-_WIDTH, _EM, _ROW = 1180.0, 26.0, 28.0  # of the picture of pairs, its type, a layer of it
+_WIDTH, _EM, _ROW = 1180.0, 30.0, 28.0  # of the picture of pairs, its type, a layer of it
 
 
 def published_probes() -> TextTable:
