@@ -114,7 +114,7 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
         What is to be known of its verdict, which gets a star.
     """
     c, em, table = coordinate, 26.0, outcome_table(outcomes)
-    high, body = (84.0 if len(outcomes) < 6 else 66.0), []
+    high, body = (70.0 if len(outcomes) < 6 else 66.0), []
     for number, outcome in enumerate(outcomes):
         top = high * number
         y = top + high / 2
