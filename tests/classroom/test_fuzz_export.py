@@ -139,7 +139,9 @@ def test_a_notebook_with_other_values_is_exported_or_refused_in_words(notebook, 
 )
 def test_markup_that_the_parser_of_python_stops_at_is_read_to_its_end(odd, left):
     assert without_scripts(odd).markup == left
-    assert with_pictures(f"{odd}<img src='x'>", {"x": "data:,"}.get) == f'{odd}<img src="data:,">'
+    remark = odd.endswith("<![")  # to a browser, up to the next ">": the picture is in it
+    pictured = f"{odd}<img src='x'>" if remark else f'{odd}<img src="data:,">'
+    assert with_pictures(f"{odd}<img src='x'>", {"x": "data:,"}.get) == pictured
 
 
 def test_tags_without_an_end_are_read_in_no_time():

@@ -120,9 +120,11 @@ class MarkupReader(HTMLParser):
     """Reads any markup to its end: Python's parser raises at ``<![`` without a name behind it, which for a browser is a remark."""
 
     def parse_marked_section(self, i, report=1):
+        place = self.lineno, self.offset
         try:
             return super().parse_marked_section(i, report)
         except AssertionError:
+            self.lineno, self.offset = place  # it had gone on before it raised
             return self.parse_bogus_comment(i)
 
 
