@@ -25,7 +25,7 @@ from ..render import (
     beside,
     figure_picture,
     render_rise,
-    tasks_figure,
+    rivals_figure,
 )
 from .common import LessonDeck, pretrained, short_title
 
@@ -133,7 +133,7 @@ class Deck(LessonDeck):
         """Both tasks, and how well the model, its twin and a rule that reads nothing do them."""
         ours, twin, who = self.learnt, pretraining_scores(self.guessers[1]), short_title(self.guesser)
         reach = 1.96 * np.sqrt(ours["follows"] * (1 - ours["follows"]) / ours["n_pairs"])
-        rule = f"baseline: always “{ours['commonest']}”"
+        rule = f"commonest, “{ours['commonest']}”"
         tasks = {
             "Which word is hidden?": {
                 who: (ours["guessed"], ours["guessed_low"], ours["guessed_high"]),
@@ -142,14 +142,18 @@ class Deck(LessonDeck):
             },
             "Does B follow A in the text?": {
                 who: (ours["follows"], ours["follows"] - reach, ours["follows"] + reach),
-                "baseline: guessing": (0.5,) * 3,
+                "guessing": (0.5,) * 3,
                 "random twin": (twin["follows"],) * 3,
             },
         }
+        panels = {
+            task: {name: tuple(100 * share for share in shares) for name, shares in rivals.items()}
+            for task, rivals in tasks.items()
+        }
         return figure_picture(
-            tasks_figure(tasks),
+            rivals_figure(panels, "per cent right; line: 95 %"),
             f"Left: 15 % of the pieces of {ours['n_texts']} sentences were chosen, most of them hidden. Right: {ours['n_pairs']} pairs; is "
-            "the true next sentence preferred to one drawn from elsewhere? Line in a bar: 95 % interval.",
+            "the true next sentence preferred to one drawn from elsewhere?",
         )
 
     def both_maps(self) -> str:

@@ -14,7 +14,7 @@ from ..claims import SINKS, Resources, collect_evidence
 from ..claims.lessons.lesson04 import shown_bounds
 from ..metrics import CannotDecide, best_index
 from ..published import published_gradients, published_layers, published_norm_share
-from ..render import Estimate, TextTable, figure_picture, interval_curves, vectors_picture
+from ..render import Estimate, TextTable, figure_picture, interval_curves, sums_figure
 from .common import LessonDeck, letter, short_title, subject
 from .lesson04_norms import (
     Statistic,
@@ -77,7 +77,9 @@ def vectors_that_cancel() -> Picture:
         "at a right angle": [ahead, across],
         "in opposite directions": [ahead, back],
     }
-    return vectors_picture(panels, "Two vectors of length 1, so the sum of the norms is 2. Thick: their sum.")
+    return figure_picture(
+        sums_figure(panels), "Two vectors of length 1, so the sum of the norms is 2. Thick: their sum."
+    )
 
 
 def nudge_table(weights: np.ndarray, values: np.ndarray) -> TextTable:

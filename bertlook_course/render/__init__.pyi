@@ -1,7 +1,6 @@
 from .drawing.depths import LayerBars as LayerBars
 from .drawing.depths import added_figure as added_figure
 from .drawing.depths import layer_bars_figure as layer_bars_figure
-from .drawing.depths import mixed_figure as mixed_figure
 from .drawing.depths import orders_figure as orders_figure
 from .drawing.depths import render_gain_grid as render_gain_grid
 from .drawing.depths import rivals_figure as rivals_figure
@@ -29,7 +28,8 @@ from .drawing.text_table import TABLE as TABLE
 from .drawing.text_table import Estimate as Estimate
 from .drawing.text_table import TextTable as TextTable
 from .drawing.text_table import typeset_cell as typeset_cell
-from .drawing.vectors import vectors_picture as vectors_picture
+from .drawing.vectors import mixed_figure as mixed_figure
+from .drawing.vectors import sums_figure as sums_figure
 from .heads.distance_map import DISTANCE_UNIT as DISTANCE_UNIT
 from .heads.distance_map import NEIGHBOURS as NEIGHBOURS
 from .heads.distance_map import SHAPES as SHAPES
@@ -105,7 +105,6 @@ from .pictures.mention_pictures import mentions_picture as mentions_picture
 from .pictures.mention_pictures import pronoun_pairs_picture as pronoun_pairs_picture
 from .pictures.mention_pictures import rules_picture as rules_picture
 from .pictures.mention_pictures import stairs_picture as stairs_picture
-from .pictures.pretraining import tasks_figure as tasks_figure
 from .pictures.trial_pictures import clauses_picture as clauses_picture
 from .pictures.trial_pictures import holm_figure as holm_figure
 from .pictures.trial_pictures import orders_picture as orders_picture

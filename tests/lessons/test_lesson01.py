@@ -19,7 +19,6 @@ from bertlook_course.render import (
     render_gallery,
     render_reading,
     strips_picture,
-    tasks_figure,
 )
 from bertlook_teach import extract_attention
 from bertlook_teach.views import difference_colour
@@ -83,15 +82,6 @@ def test_a_vector_is_a_strip_of_its_numbers_and_a_group_has_one_scale():
     assert "± 2.0" in picture.svg and "± .50" in picture.svg
     with pytest.raises(ValueError, match="needs a vector"):
         strips_picture([[("a", [[1.0]])]], "so")
-
-
-def test_tasks_have_a_bar_for_each_who_tries_and_refuse_an_interval_beside_the_share():
-    figure = tasks_figure({"task": {"specimen": (0.5, 0.4, 0.6), "baseline: guessing": (0.2, 0.2, 0.2)}})
-    [axes] = figure.axes
-    assert [bar.get_width() for bar in axes.patches] == [50, 20] and len(axes.lines) == 1
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["specimen", "guessing"]
-    with pytest.raises(ValueError, match="low <= share <= high"):
-        tasks_figure({"task": {"specimen": (0.5, 0.6, 0.7)}})
 
 
 def test_names_in_a_table_are_escaped():

@@ -60,11 +60,12 @@ def test_every_key_has_its_cap():
 
 
 def test_vectors_stand_tip_to_tail_and_their_sum_behind_them():
-    picture = render.vectors_picture({"a": [[1, 0], [0, 1]], "b": [[1, 0], [-1, 0]]}, "so")
-    assert picture.svg.count("opacity") == 2 and picture.svg.count("<circle") == 1
-    assert "sum: length 1.4" in picture.svg and "sum: length 0" in picture.svg
+    angle, cancelled = render.sums_figure({"a": [[1, 0], [0, 1]], "b": [[1, 0], [-1, 0]]}).axes
+    widths = [arrow.arrow_patch.get_linewidth() for arrow in angle.texts]
+    assert widths == [9, 3, 3] and len(cancelled.texts) == 2 and len(cancelled.lines) == 1
+    assert (angle.get_xlabel(), cancelled.get_xlabel()) == ("sum: length 1.4", "sum: length 0")
     with pytest.raises(ValueError, match="vectors of two numbers"):
-        render.vectors_picture({"a": [[1, 0, 0]]}, "so")
+        render.sums_figure({"a": [[1, 0, 0]]})
 
 
 def test_each_word_has_its_tag_and_out_is_empty():

@@ -102,6 +102,13 @@ def test_rivals_have_bars_with_their_intervals():
     assert [text.get_text() for text in pos.texts] == ["90", "75"]
 
 
+def test_rivals_that_differ_are_named_in_their_own_panel():
+    own = {"word": {"specimen": (46, 37, 56), "commonest": (11, 11, 11)}, "pair": {"guessing": (50, 50, 50)}}
+    word, pair = rivals_figure(own, "per cent").axes
+    assert [label.get_text() for label in word.get_yticklabels()] == ["specimen", "commonest"]
+    assert [label.get_text() for label in pair.get_yticklabels()] == ["guessing"]
+
+
 def test_a_mix_is_an_arrow_among_those_of_its_layers():
     axes = mixed_figure([[6, 0], [0, 3]], {"even": [3, 1.5]}).axes[0]
     ends = [text.xy for text in axes.texts if hasattr(text, "xy")]

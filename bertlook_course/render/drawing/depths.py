@@ -24,7 +24,7 @@ from bertlook_teach.views import (
 )
 
 from .figures import draw_level, key_above, styled_figure
-from .marks import MODELS, OTHERS, bar_look, mark_look, marks_of
+from .marks import MODELS, OTHERS, bar_look, bar_of, mark_look, marks_of
 
 _WIDTH, _EM = 1180.0, 30.0
 
@@ -337,7 +337,7 @@ def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str,
 def rivals_figure(
     panels: Mapping[str, Mapping[str, tuple[float, float, float]]], axis: str, *, size=(9.8, 3.2)
 ):
-    """What each of some rivals reaches, a panel for each task, with intervals; the same rivals in all of them.
+    """What each of some rivals reaches, a panel for each task, with intervals. Rivals that differ are named in their own panel.
 
     Parameters
     ----------
@@ -348,64 +348,21 @@ def rivals_figure(
     -------
     matplotlib.figure.Figure
     """
-    with styled_figure(size, columns=len(panels), sharey=True, sharex=True) as (figure, row):
+    same = len({tuple(rivals) for rivals in panels.values()}) == 1
+    with styled_figure(size, columns=len(panels), sharey=same, sharex=True) as (figure, row):
         for axes, (task, rivals) in zip(row, panels.items()):
             for place, ((name, found), mark) in enumerate(zip(rivals.items(), marks_of(rivals))):
                 if found is None:
                     continue
                 value, low, high = found
-                fill = {"facecolor": mark.colour if mark.filled else PAPER, "edgecolor": mark.colour}
-                axes.barh(place, value, 0.66, linewidth=2, label=f"_{name}", **fill)
+                axes.barh(place, value, 0.66, label=f"_{name}", **bar_of(mark))
                 if high > low:
                     axes.plot([low, high], [place, place], color=INK, linewidth=3, label="_interval")
                 axes.text(128, place, f"{value:.0f}", ha="right", va="center", color=INK)
             axes.set_title(task, fontsize=18, color=INK)
             axes.set(xlim=(0, 128), xticks=(0, 50, 100), ylim=(len(rivals) - 0.5, -0.5))
             axes.tick_params(axis="y", length=0)
-        row[0].set_yticks(range(len(rivals)), list(rivals))
+            if not same or axes is row[0]:
+                axes.set_yticks(range(len(rivals)), list(rivals))
         figure.supxlabel(axis, fontsize=18, color=INK)
     return figure
-
-
-def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.2)):
-    """Vectors of layers as arrows in the plane, and what a mix makes of them: a panel for each mix.
-
-    Parameters
-    ----------
-    vectors : array of shape (layer, 2)
-    mixes : mapping of title to array of shape (2,)
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    vectors = as_array(vectors)
-    most = float(vectors.max()) * 1.2
-    with styled_figure(size, columns=len(mixes), sharey=True) as (figure, row):
-        for axes, (title, mixed) in zip(row, mixes.items()):
-            for layer, end in enumerate(vectors):
-                _arrow(axes, end, MUTED, 2, f"layer {layer}" if layer else "embeddings")
-            _arrow(axes, as_array(mixed), SELECTED, 5, "")
-            at = ", ".join(f"{value:.2f}" for value in mixed)
-            axes.set_title(f"{title}: ({at})", fontsize=18, color=INK)
-            axes.set(xlim=(-0.03 * most, most * 1.35), ylim=(-0.06 * most, most), xticks=[], yticks=[])
-            axes.spines[["left", "bottom"]].set_color(RULE)
-    return figure
-
-
-def _arrow(axes, end, colour: str, width: float, name: str) -> None:
-    axes.annotate(
-        "",
-        end,
-        (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": width, "mutation_scale": 22},
-    )
-    if name:
-        upright = not end[0]  # beside it another arrow would cross the name
-        axes.text(
-            end[0] + (-0.1 if upright else 0.15),
-            end[1] + 0.2 * upright,
-            name,
-            color=colour,
-            va="bottom" if upright else "center",
-        )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bertlook_teach.views import BADGES, INK, LINE, MUTED, OKABE_ITO, PAPER, model_of
+from bertlook_teach.views import BADGES, INK, LINE, MUTED, OKABE_ITO, PAPER, RULE, model_of
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,11 @@ def line_looks(names: Iterable[str]) -> list[dict[str, object]]:
 def bar_look(name: str) -> dict[str, object]:
     """The same for a bar: its frame says the model, and the specimen's is hollow; a row that is not a model is a plain bar."""
     mark = MODELS.get(model_of(name) or "")
-    if mark is None:
-        return {"color": LINE}
+    return {"color": LINE} if mark is None else bar_of(mark)
+
+
+def bar_of(mark: Mark) -> dict[str, object]:
+    """A mark as a bar: what is hollow stays so, and a baseline is pale, to stand behind others."""
+    if mark == MODELS["baseline"]:
+        return {"facecolor": RULE, "edgecolor": MUTED, "linewidth": 1}
     return {"facecolor": mark.colour if mark.filled else PAPER, "edgecolor": mark.colour, "linewidth": 2}

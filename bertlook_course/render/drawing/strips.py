@@ -17,7 +17,9 @@ from bertlook_teach.views import (
     text,
 )
 
-_WIDTH, _EM, _LEFT, _RIGHT = 1030.0, 26.0, 216.0, 930.0
+from .layout import TYPE, WIDE
+
+_WIDTH, _EM, _LEFT, _RIGHT = WIDE, TYPE, 216.0, 930.0
 _TALL, _APART = 46.0, 14.0
 
 

@@ -1,4 +1,4 @@
-"""Vectors of the plane as arrows, tip to tail, and their sum."""
+"""Vectors of the plane as arrows: what a mix makes of them, and their sum."""
 
 from __future__ import annotations
 
@@ -6,73 +6,89 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bertlook_teach.views import LINE, MUTED, OKABE_ITO, Picture, coordinate, text
+from bertlook_teach.views import INK, LINE, MUTED, RULE, SELECTED, as_array
 
-_WIDTH, _EM, _TALL = 1030.0, 26.0, 300.0
+from .figures import styled_figure
 
 
-def vectors_picture(panels: Mapping[str, Sequence], sentence: str) -> Picture:
-    """In each panel vectors tip to tail, and their sum as a thick arrow behind them.
+def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.2)):
+    """Vectors of layers as arrows in the plane, and what a mix makes of them: a panel for each mix.
 
     Parameters
     ----------
-    panels : mapping of title to sequence of (x, y)
-    sentence : str
-        What is to be seen.
+    vectors : array of shape (layer, 2)
+    mixes : mapping of title to array of shape (2,)
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    vectors = as_array(vectors)
+    most = float(vectors.max()) * 1.2
+    with styled_figure(size, columns=len(mixes), sharey=True) as (figure, row):
+        for axes, (title, mixed) in zip(row, mixes.items()):
+            for layer, end in enumerate(vectors):
+                _arrow(axes, (0, 0), end, MUTED, 2, f"layer {layer}" if layer else "embeddings")
+            _arrow(axes, (0, 0), as_array(mixed), SELECTED, 5)
+            at = ", ".join(f"{value:.2f}" for value in mixed)
+            axes.set_title(f"{title}: ({at})", fontsize=18, color=INK)
+            axes.set(xlim=(-0.03 * most, most * 1.35), ylim=(-0.06 * most, most), xticks=[], yticks=[])
+            axes.spines[["left", "bottom"]].set_color(RULE)
+    return figure
+
+
+def sums_figure(panels: Mapping[str, Sequence], *, size=(9.8, 2.6)):
+    """In each panel vectors tip to tail, and behind them their sum as a thick arrow, or a dot where they cancel.
+
+    Parameters
+    ----------
+    panels : mapping of title to array of shape (n, 2)
+
+    Returns
+    -------
+    matplotlib.figure.Figure
 
     Raises
     ------
     ValueError
         If a vector has not two numbers.
     """
-    chains = {}
-    for title, vectors in panels.items():
-        vectors = np.asarray(vectors, dtype=float)
-        if vectors.ndim != 2 or vectors.shape[1] != 2:
-            raise ValueError(
-                f"{title!r} needs vectors of two numbers, an array of shape (n, 2); got shape {vectors.shape}."
-            )
-        starts = np.vstack([[0, 0], vectors.cumsum(axis=0)[:-1]])
-        chains[title] = starts, starts + vectors
-    column = _WIDTH / len(panels)
-    points = [np.vstack([[0, 0], *chain]) for chain in chains.values()]
-    wide = max(np.ptp(found[:, 0]) for found in points) or 1.0
-    tall = max(np.ptp(found[:, 1]) for found in points) or 1.0
-    scale = min((column - 150) / wide, (_TALL - 80) / tall, 260.0)
-    body = []
-    for k, (title, (starts, ends)) in enumerate(chains.items()):
-        found = points[k]
-        left = column * k + 20 - scale * found[:, 0].min()
-        foot = 60 + (_TALL - 60) / 2 + scale * (found[:, 1].max() + found[:, 1].min()) / 2
-        body.append(text(column * k, 18, title, extra=' font-weight="650"'))
-
-        def at(point, left=left, foot=foot):
-            return left + scale * point[0], foot - scale * point[1]
-
-        end, length = at(ends[-1]), float(np.hypot(*ends[-1]))
-        if length > 1e-9:
-            body.append(_arrow(at((0, 0)), end, OKABE_ITO["vermillion"], 9, ' opacity="0.55"'))
-        else:
-            body.append(
-                f'<circle cx="{coordinate(end[0])}" cy="{coordinate(end[1])}" r="9" fill="{OKABE_ITO["vermillion"]}"/>'
-            )
-        for n, ((x1, y1), (x2, y2)) in enumerate(zip(map(at, starts), map(at, ends))):
-            apart = 9 * (n - (len(starts) - 1) / 2)  # or one arrow would hide the other
-            body.append(_arrow((x1, y1 + apart), (x2, y2 + apart), LINE, 4))
-        body.append(text(column * k, _TALL + 16, f"sum: length {length:.2g}", fill=MUTED))
-    return Picture(body, _WIDTH, _TALL + 36, "Vectors", sentence, _EM, wide=True)
+    with styled_figure(size, columns=len(panels)) as (figure, row):
+        for axes, (title, vectors) in zip(row, panels.items()):
+            vectors = as_array(vectors)
+            if vectors.ndim != 2 or vectors.shape[1] != 2:
+                raise ValueError(
+                    f"{title!r} needs vectors of two numbers, an array of shape (n, 2); got shape {vectors.shape}."
+                )
+            total = vectors.sum(axis=0)
+            ends = vectors.cumsum(axis=0)
+            if total.any():
+                _arrow(axes, (0, 0), total, SELECTED, 9)
+            else:
+                axes.plot(0, 0, "o", color=SELECTED, markersize=14, label="_sum")
+            for n, (start, end) in enumerate(zip(ends - vectors, ends)):
+                aside = 0.06 * (n - (len(vectors) - 1) / 2)  # or one arrow would hide the other
+                _arrow(axes, (start[0], start[1] + aside), (end[0], end[1] + aside), LINE, 3)
+            axes.set_title(title, fontsize=18, color=INK, loc="left")
+            axes.set_xlabel(f"sum: length {np.hypot(*total):.2g}", color=INK, loc="left")
+            axes.set(xlim=(-0.2, 2.3), ylim=(-0.4, 1.2), xticks=[], yticks=[], aspect="equal")
+            axes.spines[["left", "bottom"]].set_visible(False)
+    return figure
 
 
-def _arrow(
-    start: tuple[float, float], end: tuple[float, float], colour: str, thick: float, look: str = ""
-) -> str:
-    c, (x1, y1), (x2, y2) = coordinate, start, end
-    length = float(np.hypot(x2 - x1, y2 - y1)) or 1.0
-    along, across = np.array([x2 - x1, y2 - y1]) / length, np.array([y1 - y2, x2 - x1]) / length
-    tip = 3.2 * thick + 6
-    neck = np.array([x2, y2]) - tip * along
-    wings = [neck + 0.55 * tip * across, neck - 0.55 * tip * across]
-    return (
-        f'<path d="M{c(x1)} {c(y1)}L{c(neck[0])} {c(neck[1])}" stroke="{colour}" stroke-width="{thick:g}"{look}/>'
-        f'<path d="M{c(x2)} {c(y2)}L{c(wings[0][0])} {c(wings[0][1])}L{c(wings[1][0])} {c(wings[1][1])}Z" fill="{colour}"{look}/>'
+def _arrow(axes, start, end, colour: str, width: float, name: str = "") -> None:
+    axes.annotate(
+        "",
+        end,
+        start,
+        arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": width, "mutation_scale": 22},
     )
+    if name:
+        upright = not end[0]  # beside it another arrow would cross the name
+        axes.text(
+            end[0] + (-0.1 if upright else 0.15),
+            end[1] + 0.2 * upright,
+            name,
+            color=colour,
+            va="bottom" if upright else "center",
+        )

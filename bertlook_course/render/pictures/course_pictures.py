@@ -22,11 +22,12 @@ from bertlook_teach.views import (
 
 from ...claims import HOLDS
 from ...syllabus import LESSONS, PARTS, Lesson
+from ..drawing.layout import TYPE, WIDE, broken_lines
 from ..drawing.marks import MODELS
 from ..results.course import lesson_table
-from .verdict_picture import broken_lines, draw_sign
+from .verdict_picture import draw_sign
 
-_WIDTH, _EM = 1030.0, 26.0
+_WIDTH, _EM = WIDE, TYPE
 
 _QUESTIONS = (
     "What does it compute? What does one picture of it show?",
@@ -47,8 +48,7 @@ def four_questions_picture() -> Picture:
         body.append(text(left, 22, name, extra=' font-weight="650"'))
         body += (_lines, _many_lines, _right_and_wrong, _one_head_off)[part](left + 20, 74)
         body += [
-            text(left, 284 + 32 * k, line)
-            for k, line in enumerate(broken_lines(question, _EM, column - 6, most=5))
+            text(left, 284 + 32 * k, line) for k, line in enumerate(broken_lines(question, _EM, column - 6))
         ]
     sentence = "A schematic; bars: with the head, and without it. Each question needs the one before, and none answers the next."
     return Picture(body, _WIDTH, 430, "The four questions", sentence, _EM, wide=True)

@@ -20,13 +20,13 @@ from bertlook_teach.views import (
 
 from ...analyses.coreference import BASELINES
 from ...corpora import anaphors
+from ..drawing.layout import TYPE, WIDE, broken_lines
 from ..drawing.marks import MODELS
 from ..drawing.text_table import TextTable
 from ..results.antecedents import mention_table, rule_answers
 from ..texts.arcs import RIGHT, WRONG, arc_levels
-from .verdict_picture import broken_lines
 
-_WIDTH, _EM, _SPACE = 1030.0, 26.0, 9.0
+_WIDTH, _EM, _SPACE = WIDE, TYPE, 9.0
 _NARROW = (
     0.93  # words are set to this share of the measured width, in whatever type: lines under them have to fit
 )

@@ -23,12 +23,13 @@ from bertlook_teach.views import (
 )
 
 from ...claims import FAILS, HOLDS, OPEN
+from ..drawing.layout import TYPE, WIDE, broken_lines
 from ..drawing.text_table import TextTable
 from ..results.claims import model_name, needs_text
 from ..results.essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value, register_table
-from .verdict_picture import ClaimPicture, broken_lines, draw_interval, draw_sign, has_twin
+from .verdict_picture import ClaimPicture, draw_interval, draw_sign, has_twin
 
-_WIDTH = 1030.0
+_WIDTH, _EM = WIDE, TYPE
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
 _SIGNS = "Filled: supported; crossed: refuted; empty: undecided"
 
@@ -57,7 +58,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     statistics : mapping of a claim's key to str, optional
         What is measured, in words. Without it a row has the claim's sentence and its line.
     """
-    c, em, middle, reach = coordinate, 26.0, 885.0, 105.0
+    c, em, middle, reach = coordinate, _EM, 885.0, 105.0
     body, top = [], 36.0
     for claim in claims:
         if statistics is None:
@@ -113,7 +114,7 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
     remarks : mapping of a claim's key to str
         What is to be known of its verdict, which gets a star.
     """
-    c, em, table = coordinate, 26.0, outcome_table(outcomes)
+    c, em, table = coordinate, _EM, outcome_table(outcomes)
     high, body = (70.0 if len(outcomes) < 6 else 66.0), []
     for number, outcome in enumerate(outcomes):
         top = high * number
@@ -151,7 +152,7 @@ def trial_picture(
     remarks : mapping of a claim's key to str
         What is to be known of its published verdict, which gets a star.
     """
-    em, high, first = 26.0, 45.0, 42.0
+    em, high, first = _EM, 45.0, 42.0
     table = compared_table(ours, published, (name, "BERT-base"))
     body = [text(x, 18, who, extra=' font-weight="600"') for x, who in ((515, name), (755, "BERT-base"))]
     for number, pair in enumerate(zip(ours, published)):
@@ -168,7 +169,7 @@ def trial_picture(
         f"{a.claim.title}: {_WORDS[a.verdict]} on {name}, {_WORDS[b.verdict]} for BERT-base."
         for a, b in zip(ours, published)
     )
-    caption = f"Left: the essay's image. {_SIGNS}, and why. p: after correction for eleven claims.{_starred(published, remarks)}"
+    caption = f"BERT-base: from published numbers alone. Left: the essay's image. {_SIGNS}, and why. p: after correction for eleven claims.{_starred(published, remarks)}"
     return Picture(
         body,
         _WIDTH,
@@ -197,7 +198,7 @@ def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Pict
     lengths : sequence of int
         Of two clauses. Moved, they stand in the other order.
     """
-    n, em, cell = sum(lengths), 26.0, 31.0
+    n, em, cell = sum(lengths), _EM, 31.0
     body, said, rows = [], [], []
     for number, (name, weights) in enumerate(heads.items()):
         weights, shares = np.asarray(weights, dtype=float), []
@@ -304,7 +305,7 @@ def orders_picture(sizes: Sequence[int], columns: int = 15) -> Picture:
     """
     orders = distinct_orders(sizes)
     perfect = [in_phases(order) for order in orders]
-    across, down, em = _WIDTH / columns, 92.0, 26.0
+    across, down, em = _WIDTH / columns, 92.0, _EM
     fills, cell = (PAPER, RULE, MUTED), 9.0
     body = []
     for number, (order, whole) in enumerate(zip(orders, perfect)):

@@ -12,13 +12,12 @@ from bertlook_teach.views import (
     RULE,
     Picture,
     coordinate,
-    shortened,
     text,
-    text_width,
     with_minus,
 )
 
 from ...claims import FAILS, HOLDS
+from ..drawing.layout import broken_lines
 from ..drawing.marks import MODELS, marks_of
 from ..results.claims import (
     claim_table,
@@ -62,7 +61,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
     table = claim_table(verdicts)
     body, top = [], 0.0
     for verdict in verdicts:
-        lines = broken_lines(verdict.claim.sentence, _EM, _CLAIM) + (
+        lines = broken_lines(verdict.claim.sentence, _EM, _CLAIM, most=3) + (
             [f"published: {verdict.published}"] if verdict.published else []
         )
         high = max(_ROW, 36.0 * len(lines) + 16)
@@ -162,16 +161,3 @@ def draw_sign(verdict: str, x: float, y: float, word: str, *, radius: float = 14
         else ""
     )
     return [disc + cross, text(x + 2 * radius, y, word)]
-
-
-def broken_lines(sentence: str, em: float, width: float, most: int = 3) -> list[str]:
-    """A sentence in lines of a width, so many at most."""
-    lines = [""]
-    for word in sentence.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer, em) > width and lines[-1]:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    kept = most - 1
-    return [*lines[:kept], shortened(" ".join(lines[kept:]), em, width)] if len(lines) > most else lines

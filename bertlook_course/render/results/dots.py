@@ -19,7 +19,7 @@ from bertlook_teach.views import (
 
 from ..drawing.figure_pictures import figure_picture
 from ..drawing.figures import draw_level, legend_outside, styled_figure
-from ..drawing.marks import MODELS, OTHERS, Mark, mark_look, marks_of
+from ..drawing.marks import MODELS, OTHERS, Mark, bar_of, mark_look, marks_of
 from ..drawing.text_table import Estimate, TextTable, typeset_cell
 
 _WIDTH, _EM = 9.8, 18  # inches, points
@@ -146,11 +146,8 @@ def table_dots(
     >>> table_dots(TextTable(["head", "share"], [["1-2", Estimate(0.98, 0.97, 0.99)], ["2-1", "-"]], "Two heads."))
     Picture: Two heads.
     """
-    header = list(table.header)
-    chosen = header[1:] if columns is None else list(columns)
-    figure = dots_figure(table, chosen, axis=axis, line=line, together=together, model=model, within=within)
-    sentence = table.caption or f"{header[0]}: {', '.join(chosen)}."
-    return replace(figure_picture(figure, sentence, (table,)), wide=True)
+    how = {"axis": axis, "line": line, "together": together, "model": model, "within": within}
+    return _drawn(table, columns, **how)
 
 
 def table_bars(
@@ -179,18 +176,14 @@ def table_bars(
     >>> table_bars(TextTable(["head", "share"], [["1-2", Estimate(0.98, 0.97, 0.99)]], "One head."))
     Picture: One head.
     """
+    return _drawn(table, columns, axis=axis, line=line, together=together, model=model, bars=True)
+
+
+def _drawn(table: TextTable, columns: Sequence[str] | None, **how) -> Picture:
     header = list(table.header)
     chosen = header[1:] if columns is None else list(columns)
-    figure = dots_figure(table, chosen, axis=axis, line=line, together=together, model=model, bars=True)
     sentence = table.caption or f"{header[0]}: {', '.join(chosen)}."
-    return replace(figure_picture(figure, sentence, (table,)), wide=True)
-
-
-def _bar_look(mark: Mark) -> dict[str, object]:
-    """A mark as a bar: a baseline's is grey, the specimen's hollow."""
-    if mark.form == "tick":
-        return {"facecolor": RULE, "edgecolor": MUTED, "linewidth": 1}
-    return {"facecolor": mark.colour if mark.filled else PAPER, "edgecolor": mark.colour, "linewidth": 2}
+    return replace(figure_picture(dots_figure(table, chosen, **how), sentence, (table,)), wide=True)
 
 
 def _short(cell, share: float) -> str:
@@ -212,7 +205,7 @@ def _draw_cells(
                 if start is not None:
                     behind = lines < len(cells) and mark.form == "tick"
                     high_bar = (0.84 if behind else 0.46) if lines == 1 else 0.8 * _LINE * _EM / 72 / pitch
-                    look = {**_bar_look(mark), "height": high_bar, "zorder": 1 if behind else 2}
+                    look = {**bar_of(mark), "height": high_bar, "zorder": 1 if behind else 2}
                     axes.barh(y, value - start, left=start, label=f"_{labels[k]}", **look)
                 if high > low:
                     ink = mark.colour if start is None else INK
@@ -281,7 +274,7 @@ def dots_figure(
             for name, *column in zip(chosen, *marks):
                 mark = column[0]
                 if bars:
-                    key = _bar_look(mark) if len(set(column)) == 1 else {"facecolor": PAPER, "edgecolor": INK}
+                    key = bar_of(mark) if len(set(column)) == 1 else {"facecolor": PAPER, "edgecolor": INK}
                     axes.add_patch(Rectangle((0, 0), 0, 0, label=name, **key))
                 else:
                     axes.plot([], [], label=name, **mark_look(mark), markersize=11)

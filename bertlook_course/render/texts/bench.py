@@ -22,8 +22,9 @@ from bertlook_teach.views import (
     quoted,
     shortened,
     text,
-    text_width,
 )
+
+from ..drawing.layout import broken_lines
 
 OFF = SELECTED_INK
 
@@ -169,7 +170,7 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
     column = 13 * em
     width = max(beside + 2 * column + em, 52 * em)
     shown = [mask if i == masked else token for i, token in enumerate(tokens)]
-    lines = _wrapped(shown, em, width - beside - em)
+    lines = broken_lines(" ".join(shown), em, width - beside - em)
     y = 1.2 * em
     for line in lines:
         body.append(text(beside, y, line))
@@ -202,19 +203,8 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
             body.append(text(end, at, said, fill=MUTED))
     y = max(y + 7.5 * em + 1.4 * em, grid.bottom + 1.2 * em)
     for line in result["scores"]:
-        for part in _wrapped(line.split(), em, width - 2 * em):
+        for part in broken_lines(line, em, width - 2 * em):
             body.append(text(1.2 * em, y, part, fill=INK))
             y += 1.35 * em
     title = f"Heads switched off: {describe_off(sorted(off), shape)}"
     return Picture(body, width, y + 0.3 * em, title=title, sentence=result["sentence"], font_size=em)
-
-
-def _wrapped(words: Sequence[str], em: float, width: float) -> list[str]:
-    lines = [""]
-    for word in words:
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and text_width(longer, em) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines

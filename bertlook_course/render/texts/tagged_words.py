@@ -17,9 +17,10 @@ from bertlook_teach.views import (
     text_width,
 )
 
+from ..drawing.layout import TYPE, WIDE
 from ..drawing.text_table import TextTable
 
-_WIDTH, _EM, _SIDE, _HIGH = 1030.0, 26.0, 124.0, 66.0
+_WIDTH, _EM, _SIDE, _HIGH = WIDE, TYPE, 124.0, 66.0
 _FILLS = {"out": PAPER, "cue": OKABE_ITO["vermillion"], "A": "#e8c4d8", "B": PAPER}
 
 
