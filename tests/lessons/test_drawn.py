@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from pathlib import Path
 
 import nbformat
@@ -54,3 +55,42 @@ def test_the_title_slide_has_its_picture(path: Path):
 def test_a_slide_is_what_it_shows(html, source, expected):
     output = new_output("display_data", {"text/html": html})
     assert kind([new_code_cell(source, outputs=[output])]) == expected
+
+
+# --- type ------------------------------------------------------------------------------------------------------
+
+PROJECTOR, SMALLEST = (
+    940,
+    23.5,
+)  # pixels: a picture as wide as its slide at 1024 x 768; type, less what a browser rounds away
+
+
+def small_type(svg: str) -> set[float]:
+    """The sizes of type in a drawing that would be too small on a projector."""
+    root, wide = svg.partition(">")[0], float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
+    own = re.search(r'font-size="([\d.]+)"', root)
+    sizes = [float(own[1])] if own and "<text" in svg else []
+    for text in re.findall(r"<text[^>]*>", svg):
+        sizes += [
+            float(size) for size in re.findall(r'font(?:-size)?[=:]["\s]*[^;"]*?([\d.]+)(?:px)?[;"]', text)
+        ]
+    return {round(size * PROJECTOR / wide, 1) for size in sizes if size * PROJECTOR / wide < SMALLEST}
+
+
+@pytest.mark.parametrize("path", DECKS, ids=lambda path: path.stem[:5])
+def test_type_in_pictures_can_be_read_on_a_projector(path: Path):
+    found = {}
+    for cell in nbformat.read(str(path), as_version=4).cells:
+        for out in cell.get("outputs", []):
+            shown = str(out.get("data", {}).get("text/html", ""))
+            for image in re.findall(r'<img style="width:100%[^>]*base64,([^"]+)"', shown):
+                if small := small_type(b64decode(image).decode()):
+                    found[cell.source[:60]] = small
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("size", "own", "expected"), [(30, "", set()), (26, "", {20.7}), (30, ' font-size="20"', {15.9})]
+)
+def test_small_type_is_found(size, own, expected):
+    assert small_type(f'<svg viewBox="0 0 1180 9" font-size="{size}"><text{own}>a</text></svg>') == expected
