@@ -151,7 +151,7 @@ class Deck(LessonDeck):
             for task, rivals in tasks.items()
         }
         return figure_picture(
-            rivals_figure(panels, "per cent right; line: 95 %"),
+            rivals_figure(panels, "per cent right; line: 95 % interval"),
             f"Left: 15 % of the pieces of {ours['n_texts']} sentences were chosen, most of them hidden. Right: {ours['n_pairs']} pairs; is "
             "the true next sentence preferred to one drawn from elsewhere?",
         )

@@ -189,7 +189,7 @@ class Deck(LessonDeck):
                 [f"{k}-D", *(Estimate(values[i]) for values in stresses.values())]
                 for i, k in enumerate(DIMENSIONS)
             ],
-            f"In every dimension {self.subject}'s distances bend least, and shuffled distances most."
+            f"In any number of dimensions {self.subject}'s distances are distorted least, shuffled ones most."
             if ordered
             else "The stress of maps of one to four dimensions.",
         )
@@ -305,10 +305,12 @@ class Deck(LessonDeck):
             f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]" for share, low, high in self.same_layer
         )
         left, base_left = (f"{100 * share:.0f} %" for share in self.unlabelled)
+        _, within, between = self.groups_table().rows[1]
+        apart = f"{within} nats apart, from others {between}; but " if isinstance(within, Estimate) else ""
         return (
             f"- **Neighbours in a layer**: in {self.subject}, for {own} of the heads the nearest head is in their own layer; by chance "
             f"{100 * self.chance:.0f} %, untrained {untrained}.\n"
-            f"- **Kinds of heads, perhaps**: {left} of {self.subject}'s heads have no simple label{self._unlabelled_beside()}, "
+            f"- **Heads of one kind**: {apart}{left} of {self.subject}'s heads have no simple label{self._unlabelled_beside()}, "
             f"{base_left} of BERT-base's, some of whose labels come from a treebank.\n"
             f"- **A map shows it roughly**: a stress of {self.map.stress:.2f} is {_how_good(self.map.stress)}. An untrained model gives "
             f"a map, too: its stress, {self.twin_map.stress:.2f}, is {_how_good(self.twin_map.stress)}."

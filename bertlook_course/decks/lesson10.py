@@ -129,7 +129,7 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             depth_figure(curves, xlabel="last layer that the mix may read", size=(9.8, 3.0)),
-            f"Word classes, mixes P(0) to P({self.n_layers}), with penalties that nobody chose; {stopped.why}. "
+            f"Word classes, mixes P(0) to P({self.n_layers}), with fixed penalties, not chosen on data; {stopped.why}. "
             f"Expected layer and gain, {would_say}.",
         )
 
@@ -167,7 +167,7 @@ class Deck(LessonDeck):
         best = ", ".join(str(run.best[-1]) for run in self.shown.runs)
         return (
             f"In the upper half, neighbouring layers differ by **{steps:.1f}** points on average; three runs at one layer span "
-            f"**{span:.1f}**. Best layer of the three runs: {best}."
+            f"**{span:.1f}**. Best layer of the three runs, chosen on training documents: {best}."
         )
 
     def controls_table(self) -> TextTable:
@@ -217,7 +217,7 @@ class Deck(LessonDeck):
         }
 
     def expected_sentence(self) -> str:
-        """The expected layers of the model, and the best ones of a larger model on more data."""
+        """The expected layers of the model, and those measured on more data."""
         ours = []
         for task in PIPELINE:
             layer = self.scores[task].so_far.expected_layer
@@ -231,11 +231,10 @@ class Deck(LessonDeck):
         if None in tables.values():
             return ours
         theirs = ", ".join(
-            f"**{table.cell('model', 'best layer')}** for {name} "
-            f"({table.cell('model', 'adds').partition(' [')[0]} points)"
-            for name, table in tables.items()
+            f"{NAMES[task]} **{table.cell('model', 'expected layer')}**"
+            for task, table in zip(PIPELINE, tables.values())
         )
-        return f"{ours} On more data (docs/results.md: EWT and GUM, 3,000 cases to fit on) the best layer of {tables['relations'].whose} is {theirs}."
+        return f"{ours} Those of {tables['relations'].whose} on more data (docs/results.md: EWT and GUM, 3,000 cases to fit on): {theirs}."
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
@@ -245,7 +244,7 @@ class Deck(LessonDeck):
             "**That BERT uses it there.** What can be read at layer 3 need not be read by layer 4. Lesson 11 switches heads off.",
             "**That it is not there earlier.** A stronger probe may find it sooner; this one is linear.",
             f"**Anything about another model.** Layer 3 of {self.n_layers}, of 12, of 24: three different things.",
-            f"**What holds elsewhere.** {len(self.sentences)} sentences, one author.",
+            f"**What holds for other texts.** These are {len(self.sentences)} sentences by one author.",
         ]
         return "\n".join(f"- {line}" for line in lines)
 
@@ -266,8 +265,8 @@ class Deck(LessonDeck):
             f"- **Word classes:** {self._gain('pos')}. **Dependencies:** {self._gain('dep')}.\n"
             f"- **Antecedents:** {self._gain('coref')}. **Entities:** {self._gain('entity')}.\n"
             f"- **A pipeline?** Word classes and dependencies tie in {100 * tie:.0f} % of the samples; dependencies "
-            f"come before coreference in {100 * then:.0f} %. In BERT-base the whole order is "
-            "published, without an interval."
+            f"come before coreference in {100 * then:.0f} %. In BERT-base the same order "
+            "follows from the released scores, without an interval."
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -302,8 +301,8 @@ def large_answer() -> str:
     """The centre of the mix for word classes in BERT-large, beside its expected layer."""
     pos = published_probing("BERT-large")["POS"]
     return (
-        f"**{letter(pos.centre, (6, 9, 15))}**: {pos.centre:.2f}, against {pos.expected:.2f}. Its mix is nearly flat: "
-        f"K(s) = {pos.mixing_bits:.2f} of at most {np.log2(25):.2f} bits."
+        f"**{letter(pos.centre, (6, 9, 15))}**: {pos.centre:.2f}, against {pos.expected:.2f}. The mix has a hump, and is "
+        f"nearly flat all the same: K(s) = {pos.mixing_bits:.2f} of at most {np.log2(25):.2f} bits."
     )
 
 

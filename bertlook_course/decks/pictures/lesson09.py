@@ -30,7 +30,10 @@ from ..lesson09 import Deck, closest_pair, divergence_table, nearest_heads, thre
 
 _SENTENCE = "We saw the small bird because it sang."
 _SHORT = "We saw the small bird."
-_CATS = ("the cat sat on the mat", "the cat lay on the rug")
+_STORE = (
+    "i went to the store.",
+    "at the store, i bought fresh strawberries.",
+)  # with marks, or none could be looked at
 
 
 def _wide(figure, sentence: str, numbers: tuple | None = None) -> Picture:
@@ -163,7 +166,7 @@ def kinds_picture(deck: Deck) -> Picture:
 
 def rules_picture(recording) -> Picture:
     """For each rule a recorded map of BERT-base: of the heads that have its label, the one that shows it most on this input."""
-    seen = recording[_CATS]
+    seen = recording[_STORE]
     labels, values, maps = published_map().labels, measures.surface_measures(), {}
     for name, (label, line) in measures.THRESHOLDS.items():
         found = np.where(labels == label, np.asarray(values[name](seen)), -np.inf)
@@ -172,7 +175,7 @@ def rules_picture(recording) -> Picture:
         maps[f"{label}\n{layer + 1}-{head + 1}"] = seen.weights[layer, head], f"{measure}\nover {line:.2f}"
     drawn = small_maps(
         maps,
-        f"{recording.badge}, on “the cat sat on the mat / the cat lay on the rug”: a head with each label. The rules of Figure 6 (Clark et al. 2019) ask for a mean over many texts.",
+        f"{recording.badge}, on “{' / '.join(_STORE)}”: a head with each label. The rules of Figure 6 (Clark et al. 2019) ask for a mean over many texts.",
         size=(9.8, 3.3),
     )
     return replace(drawn, numbers=(thresholds_table(),))
@@ -220,6 +223,6 @@ def same_maps_picture(deck: Deck, text: str = _SENTENCE) -> Picture:
     return figure_picture(
         same_maps_figure({f"{deck.names[i]}": weights[i] for i in pair}, seen.tokens, cosines),
         f"{deck.Subject}'s nearest two heads, {deck.distances[pair]:.3f} nats a token, on one sentence: the maps agree. What the heads add to "
-        f"a token is not the same: its cosine is {cosines.min():.2f} to {cosines.max():.2f}; 1 is the same direction.",
+        f"a token differs: the cosine is between {cosines.min():.2f} and {cosines.max():.2f}; 1 would be the same direction.",
         (table,),
     )

@@ -145,7 +145,9 @@ def controls_picture(deck: Deck) -> Picture:
     panels = {
         str(task): {name: cell.numbers for name, cell in zip(names, cells)} for task, *cells in table.rows
     }
-    return _wide(rivals_figure(panels, "F1 of the best layer, per cent; line: 95 %"), table.caption, (table,))
+    return _wide(
+        rivals_figure(panels, "F1 of the best layer, per cent; line: 95 % interval"), table.caption, (table,)
+    )
 
 
 def orders_picture(deck: Deck) -> Picture:
@@ -211,9 +213,9 @@ def fitted_mixes_picture(deck: Deck) -> Picture:
         own, twin = (
             np.mean([fit[task].weights for fit in fits], axis=0) for fits in (deck.mixes, deck.twin_mixes)
         )
-        panels[NAMES[task]] = LayerBars(
-            own, 0, row[1].value, f"centre {row[1].value:.2f}\ntwin {row[2].value:.2f}", twin
-        )
+        centre, low, high = row[1].numbers
+        said = f"centre {centre:.2f}\n{low:.2f} to {high:.2f}\ntwin {row[2].value:.2f}"
+        panels[NAMES[task]] = LayerBars(own, 0, centre, said, twin)
     return _wide(
         layer_bars_figure(panels, model=deck.name, ylabel="share of the mix", size=(9.8, 3.9)),
         table.caption,
