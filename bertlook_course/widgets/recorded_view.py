@@ -98,6 +98,8 @@ class RecordedView(ChosenHead, anywidget.AnyWidget):
     level_index = traitlets.Int(0, min=0, max=len(LEVELS) - 1).tag(sync=True)
     hide_special = traitlets.Bool(False).tag(sync=True)
     query = traitlets.Int(-1).tag(sync=True)
+    key = traitlets.Int(-1).tag(sync=True)  # with a query, what the map shows of all heads, as in HeadView
+    pair = traitlets.Dict({}).tag(sync=True)
     with_map = traitlets.Bool(True).tag(sync=True)
     other = traitlets.Unicode("").tag(sync=True)
 

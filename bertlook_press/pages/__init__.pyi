@@ -1,3 +1,4 @@
+from .address import playground_link as playground_link
 from .page_models import PageModel as PageModel
 from .page_models import engine_source as engine_source
 from .page_models import model_bytes as model_bytes

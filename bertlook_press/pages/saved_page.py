@@ -51,7 +51,20 @@ _MODULES = {
 
 _BOXES = (HeadExplorer, SixLenses, FamilyExplorer)  # of views tied together in the page
 
-_SHARED = ("layer", "head")
+_SHARED = ("layer", "head", "pair")
+
+_KEPT = (
+    "layer",
+    "head",
+    "measure",
+    "style_index",
+    "level_index",
+    "quantity_index",
+    "hide_special",
+    "query",
+    "key",
+    "sentence",
+)  # what a reader chooses: it stands in the address of the page
 
 _PICTURE_UP_TO = 64  # tokens: a still picture for readers without scripts may not weigh more than the view
 
@@ -136,7 +149,7 @@ def page_source(view, *, title: str | None = None) -> str:
     )
 
 
-def live_views(views, *, alone=(), controls=()) -> tuple[str, str]:
+def live_views(views, *, alone=(), controls=(), kept=_KEPT) -> tuple[str, str]:
     """The style sheet and the scripts that bring views to life in a page with the elements bertlook-controls and bertlook-views.
 
     Parameters
@@ -146,6 +159,8 @@ def live_views(views, *, alone=(), controls=()) -> tuple[str, str]:
     alone : sequence of int
     controls : sequence of dict
         Menus above the views: "view", "trait", "label", and "options" or None for a box to tick.
+    kept : sequence of str
+        Traits that stand in the address of the page.
     """
     modules = {_module(one): one for one in views}
     state = {
@@ -153,6 +168,7 @@ def live_views(views, *, alone=(), controls=()) -> tuple[str, str]:
         "shared": [name for name in _SHARED if len(views) > 1],
         "alone": list(alone),
         "controls": list(controls),
+        "kept": list(kept),
     }
     scripts = [
         f'<script id="bertlook-saved" type="application/json">{_json(state)}</script>',

@@ -23,6 +23,7 @@ def module_source(view: str, folders: tuple[Path, ...] = (FOLDER,), inside: tupl
     parts = [
         f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
         asset("core.js"),
+        asset("save.js"),
         *(asset(f"{name}.js", folders).partition("\nexport default")[0] for name in inside),
         asset(f"{view}.js", folders),
     ]

@@ -87,6 +87,12 @@ class TextBox(ipywidgets.VBox):
         return f"TextBox({', '.join(repr(text) for text in self.texts if text is not None)})"
 
 
+def _of_the_view(name: str) -> property:
+    return property(
+        lambda self: getattr(self.head_view, name), lambda self, to: setattr(self.head_view, name, to)
+    )
+
+
 class HeadExplorer(ipywidgets.VBox):
     """A text box, a map of all heads and a view of one, tied together.
 
@@ -137,9 +143,7 @@ class HeadExplorer(ipywidgets.VBox):
         The chosen head, counted from 0.
     """
 
-    _ipython_display_ = (
-        None  # ipywidgets 7 would show itself by this and leave out the picture for saved pages
-    )
+    _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
 
     def __init__(
         self,
@@ -167,6 +171,8 @@ class HeadExplorer(ipywidgets.VBox):
         **unknown,
     ):
         refuse_unknown(type(self), unknown, traits=False)
+        if isinstance(encoder, (list, tuple)) and isinstance(text, str):
+            raise TypeError("an explorer shows one model; bertlook_course.widgets.SideBySide shows two.")
         encoder, minus = (
             load_encoder(one, tokenizer) if is_in_memory(one) else one for one in (encoder, minus)
         )
@@ -197,6 +203,7 @@ class HeadExplorer(ipywidgets.VBox):
         self.text_box = TextBox(self._read, text, text_pair)
         self.controls = self._make_controls()
         link_heads(self.head_map, self.head_view)
+        link_traits(self.head_view, "pair", self.head_map, "pair")
         super().__init__(self._parts(sizes, has_box=given is None))
         self.add_class("bertlook-explorer")
         self.head_view._in_page = (given is None and self.in_page()) or {}
@@ -324,21 +331,7 @@ class HeadExplorer(ipywidgets.VBox):
         views = {"map": self.head_map, "view": self.head_view}
         return self.text_box.page_request(self.encoder, views, norms=bool(self.head_view.norms))
 
-    @property
-    def layer(self) -> int:
-        return self.head_view.layer
-
-    @layer.setter
-    def layer(self, layer: int) -> None:
-        self.head_view.layer = layer
-
-    @property
-    def head(self) -> int:
-        return self.head_view.head
-
-    @head.setter
-    def head(self, head: int) -> None:
-        self.head_view.head = head
+    layer, head = _of_the_view("layer"), _of_the_view("head")
 
     def _repr_mimebundle_(self, **kwargs):
         heads, view = self.head_map.picture(), self.head_view.picture()
@@ -374,9 +367,7 @@ def _extract_attention(encoder, text: str, text_pair: str | None):
     """With the value vectors, which cost next to nothing; without them where the encoder has none to give."""
     from ..model import Recording, extract_attention
 
-    as_recorded = isinstance(
-        encoder, Recording
-    )  # a cut input is shown as the model read it, and said to be cut
+    as_recorded = isinstance(encoder, Recording)  # a cut input is shown as it was read, and said to be cut
     try:
         return extract_attention(encoder, text, text_pair, truncate=as_recorded, vectors=True)
     except ValueError:  # if it was the text, the same is said again

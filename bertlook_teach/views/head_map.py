@@ -114,6 +114,7 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
     ranges = traitlets.List([]).tag(sync=True)
     difference = traitlets.Bool(False).tag(sync=True)
     badge = traitlets.Unicode("").tag(sync=True)
+    pair = traitlets.Dict({}).tag(sync=True)  # a HeadView's: shown in place of the measure
 
     height = traitlets.Float(0).tag(sync=True)
 
@@ -183,10 +184,16 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
             if self.measure not in self.measures:
                 self.measure = self.measures[0]
 
+    def _shown(self) -> tuple[str, np.ndarray]:
+        """Name and numbers in view."""
+        if self.pair:
+            return self.pair["name"], np.array(self.pair["values"], dtype=float)
+        return self.measure, self._values[self.measure]
+
     @property
     def value(self) -> float:
         """The number of the chosen head."""
-        return float(self._values[self.measure][self.layer, self.head])
+        return float(self._shown()[1][self.layer, self.head])
 
     @traitlets.validate("measure")
     def _known(self, proposal):
@@ -198,9 +205,9 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
 
     def picture(self) -> Picture:
         """The map as it stands now."""
-        values, choice = self._values[self.measure], (self.layer, self.head)
-        low, high = self.ranges[self.measures.index(self.measure)]
-        about = {"title": self.measure, "selected": choice, "difference": self.difference}
+        name, values = self._shown()
+        low, high = (None, None) if self.pair else self.ranges[self.measures.index(name)]
+        about = {"title": name, "selected": (self.layer, self.head), "difference": self.difference}
         return render_head_map(values, vmin=low, vmax=high, **about).with_badge(self.badge)
 
     def __repr__(self) -> str:

@@ -46,7 +46,8 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
 
     Left and right change the head, up and down the layer, Home and End go to the first and last head of the
     layer. Pointing at a token shows it alone; clicking it, or Shift with up or down (outside slides also Page Up
-    and Page Down), keeps it; Escape lets it go. With norms, the key N changes between weights and norms.
+    and Page Down), keeps it; Escape lets it go. With a token kept, a click on a key, or Shift with left or right, chooses a pair: a
+    map linked by ``pair`` then shows what every head gives from the one to the other. With norms, the key N changes between weights and norms.
 
     Parameters
     ----------
@@ -68,6 +69,8 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         Leave [CLS] and [SEP] out of the picture. Nothing is renormalised: the caption says how much they hold.
     query : int
         The token kept in view, counted from 0 at the level in view; -1 for none.
+    key : int
+        The key chosen beside it; -1 for none.
     norms : array of shape (layer, head, token), optional
         Length of each token's transformed vector, ``||f_h(x_j)||``, as `bertlook_course.analyses.anatomy.six_lenses.value_norms` gives
         it. With it the view can show what a head adds instead of where it looks.
@@ -116,6 +119,10 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     # What is in view. Linked with other views in the browser, reported to Python.
     hide_special = traitlets.Bool(False).tag(sync=True)
     query = traitlets.Int(-1).tag(sync=True)
+    key = traitlets.Int(-1).tag(sync=True)
+    pair = traitlets.Dict({}).tag(
+        sync=True
+    )  # {"name", "values" (layer, head)} of query and key, told by the page
 
     # Style and level travel as positions in STYLES and LEVELS: a menu of ipywidgets can be linked in the browser
     # by its index only. In Python one uses the names.
@@ -149,6 +156,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         level: str | None = None,
         hide_special: bool = False,
         query: int = -1,
+        key: int = -1,
         norms=None,
         minus=None,
         quantity: str = "weight",
@@ -176,7 +184,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             height=height,
             **options,
         )
-        self.query = query
+        self.query, self.key = query, key
 
     def _packed(self, attention, norms=None, minus=None) -> dict[str, object]:
         weights, tokens = np.asarray(attention.weights), checked_tokens(attention.tokens)
@@ -280,7 +288,8 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         state = self._packed(attention, norms, minus)
         with self.hold_sync(), self.hold_trait_notifications():
             self.take(state)
-            self.query = -1
+            self.query = self.key = -1
+            self.pair = {}
             if self.level not in self.texts:
                 self.level = next(iter(self.texts))
             if not self.norms:
@@ -295,15 +304,11 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             )
         return proposal["value"]
 
-    @traitlets.validate("query")
+    @traitlets.validate("query", "key")
     def _a_token(self, proposal):
-        n = len(self.texts[self.level]["tokens"]) if self.level in self.texts else 0
+        text = self.texts.get(self.level, {"tokens": ()})
+        n = len((text.get("keys", text) if proposal["trait"].name == "key" else text)["tokens"])
         return proposal["value"] if -1 <= proposal["value"] < n else -1
-
-    @traitlets.validate("level_index")
-    def _possible_index(self, proposal):
-        self._possible({"value": LEVELS[proposal["value"]]})
-        return proposal["value"]
 
     @traitlets.validate("quantity")
     def _known_quantity(self, proposal):
@@ -313,9 +318,13 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
             )
         return proposal["value"]
 
-    @traitlets.validate("quantity_index")
-    def _known_quantity_index(self, proposal):
-        self._known_quantity({"value": QUANTITIES[proposal["value"]]})
+    @traitlets.validate("level_index", "quantity_index")
+    def _by_its_name(self, proposal):
+        names, check = {
+            "level_index": (LEVELS, self._possible),
+            "quantity_index": (QUANTITIES, self._known_quantity),
+        }[proposal["trait"].name]
+        check({"value": names[proposal["value"]]})
         return proposal["value"]
 
     @traitlets.observe("style", "level", "quantity", "style_index", "level_index", "quantity_index")
@@ -328,7 +337,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         else:
             setattr(self, f"{change['name']}_index", names.index(change["new"]))
         if change["name"] == "level":
-            self.query = -1  # positions mean something else at the other level
+            self.query = self.key = -1  # positions mean something else at the other level
 
     def weights(self) -> np.ndarray:
         """The weights in view, as the browser draws them: shape (query, key) at the level in view; in a difference the changes."""

@@ -49,6 +49,7 @@ from bertlook_course.widgets import SixLenses
 from bertlook_course.widgets import AblationBench
 from bertlook_course.widgets import PaperPage
 from bertlook_course.widgets import PatternView
+from bertlook_course.widgets import SideBySide
 from bertlook_course.widgets import WeightedText
 
 specimen = load_encoder("specimen")
@@ -62,6 +63,7 @@ os.environ[PAPERS] = os.path.abspath("papers")
 CELLS = {
     "lenses": "lenses",
     "bench": 'AblationBench(specimen, "We saw the small birds.", twin=load_encoder("specimen-random"))',
+    "two": 'SideBySide([specimen, load_encoder("specimen-random")], "We saw birds.")',
     "words": 'WeightedText(words, scores, [w in "salt marsh waves".split() for w in words], scores[0, 0], title="Marsh")',
     "paper": "PaperPage('clark2019', 'section 3.1', page=2)",
     "no paper": "PaperPage('michel2019', 'section 3.1', page=2)",
@@ -207,6 +209,19 @@ def test_the_lenses_on_a_slide(slides, show):
 
 def test_the_bench_on_a_slide(slides, show):
     use_bench(slides, show("bench"))
+
+
+def test_two_models_on_a_slide_read_one_line_and_show_one_head(slides, show):
+    slide = show("two")
+    slide.locator(".bertlook-view").nth(1).wait_for()
+    slide.locator(".bl-cell").nth(7).click()
+    for i in range(2):
+        slide.locator(".bertlook-view .bl-caption").nth(i).filter(has_text="Head 2-2").wait_for()
+    slide.locator("input[type='text']").first.fill("Rain fell.")
+    slides.press("Enter")
+    for i in range(2):
+        slide.locator(".bertlook-view").nth(i).filter(has_text="rain").wait_for()
+    slides.screenshot(f"alive-two-{slides.kind}")
 
 
 def test_a_weighted_text_on_a_slide(slides, show):

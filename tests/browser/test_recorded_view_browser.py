@@ -85,7 +85,7 @@ def test_a_menu_of_heads_worth_seeing_sets_the_sentence_too(show, recording):  #
     page = show(view=view)
     settled(page, f"{BADGE} {view.caption}")
     page.select_option(".bl-choices select", label="second")
-    _, view.sentence, view.layer, view.head, _ = view.choices[1]
+    _, view.sentence, view.layer, view.head, *_ = view.choices[1]
     settled(page, f"{BADGE} {view.caption}")
     page.focus(".bl-heads")
     page.keyboard.press("ArrowRight")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from bertlook_press.pages import save_page
-from bertlook_teach.views import HeadExplorer, as_array
+from bertlook_teach.views import HeadExplorer, HeadView, as_array, short_number
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -144,3 +148,95 @@ def test_without_scripts_there_is_the_picture_and_its_sentence(browser, tmp_path
     assert page.locator("figure img").count() == 1
     assert page.inner_text("figcaption") == view.sentence
     context.close()
+
+
+# --- a pair of tokens, and what is saved --------------------------------------------------------------------
+
+
+def pair_of(page):
+    return page.evaluate("bertlookModels.map((m) => m.get('pair')).find((pair) => pair?.name)") or {}
+
+
+@pytest.mark.parametrize("level", ["wordpiece", "word"])
+def test_a_pair_colours_all_heads_by_what_the_one_gives_the_other(open_saved, level):
+    seen = attention(("[CLS]", "the", "un", "##real", "cat", "[SEP]"), 2, 3)
+    page = open_saved(HeadExplorer(seen, level=level))
+    page.locator(".bl-key", has_text="cat").click()
+    assert pair_of(page) == {}, "a key alone is no pair"
+    page.locator(".bl-query", has_text="the").click()
+    page.locator(".bl-key", has_text="cat").click()
+    page.wait_for_timeout(200)
+    of = seen if level == "wordpiece" else seen.to_words()
+    query, key = of.tokens.index("the"), of.tokens.index("cat")
+    assert pair_of(page)["name"] == "from “the” to “cat”"
+    assert pair_of(page)["values"] == pytest.approx(of.weights[:, :, query, key], abs=1e-4)
+    assert page.locator(".bertlook-map select").input_value() == "from “the” to “cat”"
+    assert page.locator(".bl-cell").nth(4).inner_text() == short_number(of.weights[1, 1, query, key])
+    page.focus(".bl-scroller")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.wait_for_timeout(200)
+    assert pair_of(page)["values"] == pytest.approx(of.weights[:, :, query, key - 1], abs=1e-4)
+    page.locator(".bertlook-map select").select_option(index=1)
+    page.wait_for_timeout(200)
+    assert pair_of(page) == {} and page.evaluate("bertlookModels.at(-1).get('key')") == -1
+    page.keyboard.press("Escape")
+    assert alone(page)
+
+
+def test_the_address_of_a_page_reopens_it_as_it_stands(open_saved, blank):
+    page = open_saved(HeadExplorer(attention(SENTENCE, 2, 3)))
+    page.locator(".bl-query", has_text="it").click()
+    page.locator(".bl-key", has_text="cat").click()
+    page.focus(".bl-scroller")
+    page.keyboard.press("ArrowDown")
+    page.locator("#bertlook-controls select[name=style_index]").select_option("1")
+    page.wait_for_timeout(200)
+    again = blank(1280, 720, offline=True)
+    again.goto(page.url)
+    again.wait_for_timeout(400)
+    assert pair_of(again) == pair_of(page) != {}
+    traits = "bertlookModels.map((m) => ['layer', 'head', 'style_index', 'query', 'key'].map((name) => m.get(name)))"
+    assert again.evaluate(traits) == page.evaluate(traits)
+    wrong = "#0.layer=7&0.head=-1&1.style_index=__proto__&1.query=-5&0.measure=constructor&9.layer=1"
+    again.goto(page.url.partition("#")[0] + wrong)
+    again.wait_for_timeout(400)
+    assert again.evaluate("bertlookModels.map((m) => [m.get('layer'), m.get('head')])") == [[0, 0], [0, 0]]
+    assert alone(again)
+
+
+@pytest.mark.parametrize("name", ON_A_PAGE)
+def test_every_view_is_saved_as_a_drawing_a_picture_and_numbers(open_saved, name, tmp_path):
+    from PIL import Image
+
+    page = open_saved(VIEWS[name](HOSTILE, 2, 3))
+    page.focus(".bl-save button")
+    saved = {}
+    for kind in ("SVG", "PNG", "CSV"):
+        page.keyboard.press("Enter")
+        page.locator(".bl-save button", has_text=kind).first.focus()
+        with page.expect_download() as download:
+            page.keyboard.press("Enter")
+        saved[kind] = tmp_path / download.value.suggested_filename
+        download.value.save_as(saved[kind])
+        assert page.evaluate("document.activeElement.textContent") == "save"
+    tags = {one.tag.partition("}")[2] for one in ElementTree.parse(saved["SVG"]).iter()}
+    assert "text" in tags and not tags & {"script", "foreignObject", "a", "style"}
+    colours = Image.open(saved["PNG"]).convert("RGB").getcolors(1 << 24)
+    assert len(colours) > 20, "an empty picture"
+    rows = list(csv.reader(io.StringIO(saved["CSV"].read_text(encoding="utf-8-sig"))))
+    assert len(rows) > 1 and not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row)
+    assert alone(page)
+
+
+def test_saved_numbers_are_those_of_the_head(open_saved, tmp_path):
+    seen = attention(SENTENCE, 2, 3)
+    page = open_saved(HeadView(seen, layer=1, head=2))
+    page.focus(".bl-save button")
+    page.keyboard.press("Enter")
+    with page.expect_download() as download:
+        page.locator(".bl-save button", has_text="CSV").click()
+    assert download.value.suggested_filename == "head-2-3.csv"
+    download.value.save_as(tmp_path / "head.csv")
+    top, *rows = csv.reader(io.StringIO((tmp_path / "head.csv").read_text(encoding="utf-8-sig")))
+    assert top == ["query \\ key", *SENTENCE] and [row[0] for row in rows] == list(SENTENCE)
+    assert np.array([row[1:] for row in rows], float) == pytest.approx(seen.weights[1, 2], abs=1e-4)

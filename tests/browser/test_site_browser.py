@@ -16,7 +16,9 @@ from transformers import BertForPreTraining
 from bertlook_course.syllabus import find_deck, find_root
 from bertlook_course.widgets import NeuronView
 from bertlook_press.classroom import USUAL_PARTS, build_site
+from bertlook_press.pages import playground_link
 from bertlook_teach import extract_attention, load_encoder, measures
+from bertlook_teach.views import HeadExplorer
 
 from .conftest import HANGS_AFTER
 
@@ -413,3 +415,55 @@ def test_minilm_computes_what_python_does(play):
     assert f"Head 6-12: {entropies[5, 11]:.3f}" in page.locator(".bl-readout").first.inner_text()
     page.locator("#words button", has_text="bird").click()
     page.locator("#guesses", has_text="guesses no words: it has no masked-LM head.").wait_for()
+
+
+def test_a_pair_of_tokens_is_in_the_link(play):
+    page = play("#text=We+saw+a+bird.&head=2-3&query=3&key=5")
+    wait(page, "bertlookModels[0].get('pair').name")
+    assert page.evaluate("bertlookModels[0].get('pair').name") == "from “saw” to “bird”"
+    assert "query=3&key=5" in page.evaluate("location.hash")
+
+
+def test_the_link_of_an_explorer_opens_what_it_shows(play):
+    explorer = HeadExplorer(
+        load_encoder("specimen"), "We saw a bird.", measure="to itself", layer=1, head=2, style="grid"
+    )
+    explorer.head_view.query, explorer.head_view.key = 2, 4
+    page = play(playground_link(explorer, ""), real=True)
+    page.locator(".bl-query", has_text="bird").first.wait_for()
+    shown = page.evaluate(
+        "['layer', 'head', 'style_index', 'query', 'key'].map((name) => bertlookModels[1].get(name))"
+    )
+    assert shown == [1, 2, 1, 2, 4]
+    page.locator("#bertlook-views .head_map select").select_option("to itself")
+    wait(page, "!bertlookModels[0].get('pair').name")
+    assert page.evaluate("bertlookModels[0].get('measure')") == "to itself"
+
+
+@pytest.mark.parametrize("change", [{"minus": "specimen-random"}, {}], ids=["difference", "other model"])
+def test_what_the_playground_cannot_show_has_no_link(change):
+    model = "specimen" if change else "specimen-random"
+    others = {name: load_encoder(other) for name, other in change.items()}
+    with pytest.raises(ValueError, match="the playground holds specimen and minilm"):
+        playground_link(HeadExplorer(load_encoder(model), "We saw a bird.", **others))
+
+
+def test_a_text_file_of_ones_own_fills_the_menu_of_sentences(play, tmp_path):
+    page = play()
+    mine = tmp_path / "mine.txt"
+    mine.write_text(
+        "The lions slept.\n\nWe ate.\tIt was good.\n3\n<img src=x onerror=window.broken=1>\n",
+        encoding="utf-8",
+    )
+    page.set_input_files("#file", mine)
+    wait(page, "document.getElementById('first').value === 'The lions slept.'")
+    assert page.locator("#example optgroup option").all_inner_texts()[1:3] == ["We ate. / It was good.", "3"]
+    page.select_option("#example", label="We ate. / It was good.")
+    wait(page, "location.hash.includes('pair=It+was+good.')")
+    page.select_option("#example", label="3")
+    wait(page, "document.getElementById('first').value === '3'")
+    page.locator(".bl-query", has_text="3").first.wait_for()
+    page.wait_for_timeout(300)
+    page.set_input_files("#file", {"name": "mine.txt", "mimeType": "text/plain", "buffer": b"\x00\x01"})
+    wait(page, "document.getElementById('said').textContent.includes('holds no lines of text')")
+    assert page.evaluate("window.broken") is None

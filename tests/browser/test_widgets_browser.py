@@ -448,12 +448,12 @@ def test_every_control_can_be_reached_and_shows_that_it_is(show):
     page = show(view=HeadView(attention(SENTENCE)), map=HeadMap({"a": values(), "b": values()}))
     page.focus("#before")
     reached = []
-    for _ in range(3):
+    for _ in range(4):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.className"))
         assert page.evaluate("document.activeElement.dataset.lmSuppressShortcuts") == "true"
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    assert reached == ["bl-select", "bl-heads", "bl-scroller"]
+    assert reached == ["bl-select", "bl-heads", "bl-save-as", "bl-scroller"]
 
 
 def test_another_measure_is_chosen_in_the_page(show):

@@ -13,7 +13,7 @@ import pytest
 import traitlets
 from tiny import HEAD_SIZE, save_tiny_model
 
-from bertlook_course.widgets import module_source, view_names
+from bertlook_course.widgets import SideBySide, module_source, view_names
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.views import (
     HeadExplorer,
@@ -663,3 +663,67 @@ def test_tokens_first_a_printed_head_and_the_beginning_of_the_second_text_are_un
         view(arrays, tokens, layer=2, head="2-3")
     with pytest.raises(ValueError, match="named layer-head"):
         view(arrays, tokens, head="three-two")
+
+
+# --- a pair of tokens --------------------------------------------------------------------------------------
+
+
+def test_a_chosen_pair_is_let_go_with_its_text_and_its_level():
+    view = HeadView(attention(), query=2, key=3)
+    view.pair = {"name": "from “un” to “##real”", "values": [[0.5] * HEADS] * LAYERS}
+    view.level = "word"
+    assert (view.query, view.key) == (-1, -1)
+    view.level, view.query, view.key = "wordpiece", 1, 99
+    assert view.key == -1, "there is no such token"
+    view.set_attention(attention(seed=1))
+    assert (view.query, view.pair) == (-1, {})
+
+
+def test_a_pair_is_shown_in_place_of_the_measure():
+    heads = explorer(measures={"seen": np.zeros((LAYERS, HEADS))})
+    given = [[0.1, 0.2, 0.9], [0.4, 0.5, 0.6]]
+    heads.head_view.pair = {"name": "from “cat” to “sat”", "values": given}
+    heads.head = 2
+    assert heads.head_map.value == pytest.approx(0.9)
+    picture = heads.head_map.picture()
+    assert "from “cat” to “sat”" in picture.svg and "largest in head 1-3 (0.900)" in picture.sentence
+    heads.read("another text")
+    assert heads.head_map.value == 0.0 and heads.head_map.pair == {}
+
+
+# --- two models --------------------------------------------------------------------------------------------
+
+
+TWO = [SimpleNamespace(name="one", title="one"), SimpleNamespace(name="other", title="other")]
+
+
+def test_two_models_stand_side_by_side_and_read_the_same_text():
+    both = SideBySide(TWO, "the cat sat", extract=extract)
+    first, second = both.explorers
+    first.layer, first.head = 1, 2
+    assert (second.layer, second.head) == (1, 2)
+    both.text_box.text.value = "it slept"
+    assert first.attention.text == second.attention.text == "it slept"
+    both.text_box.text.value = " "
+    assert "is empty" in both.text_box.message.value
+    assert first.head_view.texts["wordpiece"]["tokens"] == ["[CLS]", "it", "slept", "[SEP]"]
+    assert both._repr_mimebundle_()["text/html"].count("<figure>") == 2
+
+
+def test_a_text_that_one_of_two_models_cannot_read_is_shown_in_neither():
+    def read(encoder, text, text_pair=None):
+        if encoder is TWO[1] and "emoji" in text:
+            raise ValueError("no emoji here.")
+        return extract(encoder, text, text_pair)
+
+    both = SideBySide(TWO, "the cat sat", extract=read)
+    both.text_box.text.value = "an emoji"
+    assert "No emoji here." in both.text_box.message.value
+    assert {one.attention.text for one in both.explorers} == {"the cat sat"}
+
+
+def test_one_model_and_three_are_no_pair():
+    with pytest.raises(ValueError, match="two models stand side by side; got 1"):
+        SideBySide(TWO[:1], "the cat sat", extract=extract)
+    with pytest.raises(TypeError, match="SideBySide shows two"):
+        HeadExplorer(TWO, "the cat sat", extract=extract)

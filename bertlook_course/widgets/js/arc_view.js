@@ -161,11 +161,17 @@ function createArcView(host, get, emit) {
   });
   let lastSize = "";
 
-  return hosted(root, update, [root], () => {
+  const resized = () => {
     const size = `${root.clientWidth} ${getComputedStyle(root).fontSize}`;
     if (size !== lastSize && root.clientWidth) draw();
     lastSize = size;
-  });
+  };
+  function numbers() {
+    const { words } = get("trees")[get("sentence")];
+    const rows = arcs().map(({ dependent, relation, governor, answer }) => [words[dependent], relation, words[governor], words[answer] ?? ""]);
+    return [["dependent", "relation", "governor", `head ${headLabel(get("layer"), get("head"))} names`], ...rows];
+  }
+  return { ...hosted(root, update, [root], resized), numbers };
 }
 
 export default { render: (context) => mount(context, createArcView) };

@@ -217,12 +217,17 @@ function createDistanceMap(host, get, emit) {
   onKeys(stage, emit, onKey);
   let seen = "";
 
-  return hosted(root, update, [host, root], () => {
+  const resized = () => {
     const now = `${root.clientWidth} ${em()}`;
     if (now === seen) return;
     seen = now;
     paint();
-  });
+  };
+  function numbers() {
+    const points = floatsAt(bytesOf(get("points")), 0, 2 * count());
+    return [["head", "x", "y"], ...Array.from({ length: count() }, (_, i) => [nameOf(i), points[2 * i], points[2 * i + 1]])];
+  }
+  return { ...hosted(root, update, [host, root], resized), numbers };
 }
 
 export default { render: (context) => mount(context, createDistanceMap) };

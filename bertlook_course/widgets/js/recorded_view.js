@@ -19,15 +19,15 @@ function createRecordedView(host, get, emit) {
     models.append(element("label", "bl-model", {}, input, words));
     return { input, words };
   });
-  const sentences = menuNamed("sentence", (value) => emit({ sentence: value, query: -1 }));
+  const sentences = menuNamed("sentence", (value) => emit({ sentence: value, query: -1, key: -1 }));
   const chosen = menuNamed("show", (value) => {
     const [, sentence, layer, head, query, measure] = get("choices")[value] ?? [];
-    if (sentence !== undefined) emit({ sentence, layer, head, query, ...(measure && { measure }) });
+    if (sentence !== undefined) emit({ sentence, layer, head, query, key: -1, ...(measure && { measure }) });
   });
   const layers = menuNamed("layer", (value) => emit({ layer: value }));
   const heads = menuNamed("head", (value) => emit({ head: value }));
   const styles = menuNamed("view", (value) => emit({ style_index: value }));
-  const levels = menuNamed("of", (value) => emit({ level_index: value, query: -1 }));
+  const levels = menuNamed("of", (value) => emit({ level_index: value, query: -1, key: -1 }));
   const hide = control("input", "", { type: "checkbox" });
   const hiding = element("label", "bl-all", {}, hide, "hide special tokens");
   hide.addEventListener("change", () => emit({ hide_special: hide.checked }));
@@ -122,10 +122,11 @@ function createRecordedView(host, get, emit) {
     if (box) box.dataset.shows = get("other") && get("shows") === 0 ? "other" : "recorded";
   }
   // The page may take this in after it was made.
-  return hosted(root, update, [root], tell, () => {
+  const stop = () => {
     map.destroy();
     head.destroy();
-  });
+  };
+  return { ...head, ...hosted(root, update, [root], tell, stop) };
 }
 
 export default { render: (context) => mount(context, createRecordedView) };

@@ -65,7 +65,7 @@ def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
     maps = HeadMap({name: measure(attention) for name, measure in default_measures().items()})
     recorded = RecordedView(recording, sentence=FIRST)
     views = [maps, HeadView(attention, bits=16), recorded, NeuronView(attention)]
-    styles, live = live_views(views, alone=[2], controls=_MENUS)
+    styles, live = live_views(views, alone=[2], controls=_MENUS, kept=())  # its address is its own
     texts = [[text, ""] if isinstance(text, str) else list(text) for text in recording.texts]
     examples = "".join(
         f'<option value="{i}">{escape(" / ".join(filter(None, pair)))}</option>'

@@ -37,6 +37,7 @@ for (const trait of saved.shared) {
 const controls = document.getElementById("bertlook-controls");
 const stage = document.getElementById("bertlook-views");
 stage.classList.toggle("bertlook-two", saved.alone.length > 0 && models.length > 1);
+if (saved.kept.length) keepInAddress();
 saved.controls.forEach((one) => controls.append(controlFor(models[one.view], one)));
 models.forEach((model, i) => {
   const el = document.createElement("div");
@@ -46,3 +47,31 @@ models.forEach((model, i) => {
   globalThis.bertlookViews[saved.views[i].module].render({ model, el });
 });
 globalThis.bertlookModels = models;
+
+// What a reader chooses stands in the address of the page, so that a link reopens it as it stands: 0.layer=2&0.head=3.
+function keepInAddress() {
+  const kept = models.map(({ state }) => saved.kept.filter((trait) => trait in state));
+  const opened = models.map((model, i) => Object.fromEntries(kept[i].map((trait) => [trait, model.get(trait)])));
+  const most = (model, trait) => ({ layer: model.get("shape")?.[0], head: model.get("shape")?.[1], sentence: model.get("names")?.length })[trait] ?? 1000;
+  function read() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    models.forEach((model, i) => {
+      const asked = kept[i].map((trait) => {
+        const [value, plain] = [state.get(`${i}.${trait}`), opened[i][trait]];
+        if (typeof plain === "string") return [trait, model.get("measures")?.includes(value) ? value : plain];
+        if (typeof plain === "boolean") return [trait, value === null ? plain : value === "true"];
+        return [trait, /^-?\d{1,3}$/.test(value ?? "") && Number(value) < most(model, trait) && Number(value) >= (["query", "key"].includes(trait) ? -1 : 0) ? Number(value) : plain];
+      });
+      model.set(Object.fromEntries(asked));
+    });
+  }
+  function write() {
+    const state = new URLSearchParams();
+    models.forEach((model, i) => kept[i].forEach((trait) => model.get(trait) !== opened[i][trait] && state.set(`${i}.${trait}`, model.get(trait))));
+    history.replaceState(null, "", `#${state}`);
+  }
+  read();
+  for (const model of models) if ("pair" in model.state) model.set("pair", {}); // the view that has one tells it again
+  for (const model of models) model.on("change", write);
+  addEventListener("hashchange", read);
+}

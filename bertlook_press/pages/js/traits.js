@@ -65,6 +65,7 @@ globalThis.bertlookTraits = (() => {
   function viewTraits(run, [layers, heads]) {
     return {
       query: -1,
+      key: -1,
       texts: levels(run),
       shape: [layers, heads, run.n],
       bits: 16,

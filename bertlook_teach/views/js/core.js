@@ -330,6 +330,14 @@ class Weights {
     for (let i = 0; i < size; i++) weights[i] = (this.steps[start + i] - this.zero) / this.top;
     return weights;
   }
+
+  // What each head gives from a query to a key, a row a layer; a word is several pieces, as in toWords.
+  between(queries, keys, [layers]) {
+    const across = this.size / this.tokens;
+    const given = (start) => queries.reduce((sum, i) => sum + keys.reduce((part, j) => part + this.steps[start + i * across + j] - this.zero, 0), 0);
+    const row = (l) => Array.from({ length: this.heads }, (_, h) => given((l * this.heads + h) * this.size) / this.top / queries.length);
+    return Array.from({ length: layers }, (_, l) => row(l));
+  }
 }
 
 // Pieces looked at are added up, pieces that look are averaged: bertlook_teach/model/words.py.
@@ -563,6 +571,7 @@ function mount({ model, el }, create) {
     model.save_changes();
   };
   const view = create(el, (name) => model.get(name), emit, (message) => model.send(message));
+  saveButton(el.firstElementChild, view);
   const redraw = oncePerTurn(view.update);
   model.on("change", redraw);
   view.update();

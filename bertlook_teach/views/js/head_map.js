@@ -4,7 +4,7 @@ function createHeadMap(host, get, emit) {
   const root = element("div", "bertlook bertlook-map");
   const title = element("div", "bl-title");
   const heading = element("span", "bl-heading");
-  const { select, fill } = menuNamed("", (measure) => emit({ measure }));
+  const { select, fill } = menuNamed("", (chosen) => chosen !== pair().name && emit({ measure: chosen, ...(pair().name && { pair: {} }) }));
   const grid = control("div", "bl-heads", { role: "grid", tabindex: "0" });
   const readout = element("p", "bl-readout", { "aria-live": "polite" });
   const [low, bar, high] = [element("span"), element("span", "bl-bar"), element("span")];
@@ -23,11 +23,19 @@ function createHeadMap(host, get, emit) {
   let numbers = true;
 
   const shape = () => get("shape");
-  const index = () => Math.max(0, get("measures").indexOf(get("measure")));
-  function value(layer, head) {
+  const pair = () => get("pair") ?? {}; // of tokens, chosen in a view beside the map: shown in the measure's place
+  const names = () => [...get("measures"), ...(pair().name ? [pair().name] : [])];
+  const index = () => (pair().name ? get("measures").length : Math.max(0, get("measures").indexOf(get("measure"))));
+  function range() {
+    if (!pair().name) return get("ranges")[index()] ?? [0, 1];
+    const most = Math.max(...pair().values.flat().map(Math.abs)) || 1;
+    return [get("difference") ? -most : 0, most];
+  }
+  function value(layer, head, k = index()) {
     const [layers, heads] = shape();
+    if (k === get("measures").length) return pair().values[layer]?.[head] ?? NaN;
     const bytes = bytesOf(get("data"));
-    const at = ((index() * layers + layer) * heads + head) * 4;
+    const at = ((k * layers + layer) * heads + head) * 4;
     if (at + 4 > bytes.byteLength) return NaN;
     return new DataView(bytes.buffer, bytes.byteOffset).getFloat32(at, true);
   }
@@ -37,13 +45,12 @@ function createHeadMap(host, get, emit) {
 
   function build() {
     const [layers, heads] = shape();
-    const names = get("measures");
-    const key = JSON.stringify([layers, heads, names]);
+    const key = JSON.stringify([layers, heads, names()]);
     if (key === built) return;
     built = key;
     laidOut = "";
-    select.hidden = names.length < 2;
-    heading.hidden = names.length > 1;
+    select.hidden = names().length < 2;
+    heading.hidden = names().length > 1;
     const row = (...content) => element("div", "bl-row", { role: "row" }, ...content);
     const label = (role, name, what, i) => element("span", name, { role, "aria-label": `${what} ${i + 1}` }, String(i + 1));
     const cell = (l, h) => element("span", "bl-cell", { role: "gridcell", id: `${prefix}-${l}-${h}`, "data-layer": l, "data-head": h });
@@ -85,7 +92,7 @@ function createHeadMap(host, get, emit) {
   }
 
   function paint() {
-    const [bottom, top] = get("ranges")[index()] ?? [0, 1];
+    const [bottom, top] = range();
     const difference = get("difference");
     const [colours, inks] = difference ? [PALETTE.difference, PALETTE.onDifference] : [PALETTE.magnitude, PALETTE.onMagnitude];
     const short = difference ? shortSigned : shortNumber;
@@ -102,12 +109,12 @@ function createHeadMap(host, get, emit) {
       cell.setAttribute("aria-label", `head ${headLabel(l, h)}: ${cell.textContent || said(v)}`); // what is read out is what is seen; the readout has all digits
     }
     showBadge(badge, get("badge") ?? "");
-    heading.textContent = (difference ? "Change: " : "") + get("measures")[index()];
-    fill(get("measures").map((name) => [name, name]), get("measure"));
+    heading.textContent = (difference ? "Change: " : "") + names()[index()];
+    fill(names().map((name) => [name, name]), names()[index()]);
     low.textContent = (difference ? "less " : "") + short(bottom);
     high.textContent = short(top) + (difference ? " more" : "");
     bar.style.background = gradient(colours);
-    grid.setAttribute("aria-label", `${get("measures")[index()]}${difference ? ", after minus before" : ""}, one number per head. Arrows choose a head.`);
+    grid.setAttribute("aria-label", `${names()[index()]}${difference ? ", after minus before" : ""}, one number per head. Arrows choose a head.`);
   }
 
   function select_() {
@@ -153,10 +160,16 @@ function createHeadMap(host, get, emit) {
   grid.addEventListener("click", onClick);
   onKeys(grid, emit, (key) => movedHead(key, get));
 
-  return hosted(root, update, [host, root, foot], () => {
+  const resized = () => {
     const before = numbers;
     if (layOut() && numbers !== before) paint();
-  });
+  };
+  // A row a head, a column a measure.
+  function table() {
+    const rows = cells.map(({ dataset: { layer: l, head: h } }) => [headLabel(Number(l), Number(h)), ...names().map((_, k) => value(Number(l), Number(h), k))]);
+    return [["head", ...names()], ...rows];
+  }
+  return { ...hosted(root, update, [host, root, foot], resized), numbers: table, name: () => "heads" };
 }
 
 export default { render: (context) => mount(context, createHeadMap) };

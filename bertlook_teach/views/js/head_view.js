@@ -9,9 +9,11 @@ const CURVE_LIMIT = 32; // above so many tokens lines are straight: faster, and 
 const lineWidth = (weight) => 0.06 + 0.3 * weight;
 const lineOpacity = (weight) => Math.min(1, 0.04 + 0.9 * Math.sqrt(weight));
 
+const alike = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
 const KEYS_HELP =
   "Left and right arrows change the head, up and down the layer. " +
-  "Shift with up or down chooses a token, Escape lets it go.";
+  "Shift with up or down chooses a token, then with left or right a second one, Escape lets them go.";
 
 function createHeadView(host, get, emit) {
   const root = element("div", "bertlook bertlook-view");
@@ -50,6 +52,7 @@ function createHeadView(host, get, emit) {
   let layout = null;
   let laidOut = ""; // what the layout was made for
   let lastLevel = "";
+  let ownPair = null; // the pair of tokens that this view told
   let mostTokens = 0; // of the longest text shown so far
   let tableTimer = 0;
   let gone = false;
@@ -66,7 +69,7 @@ function createHeadView(host, get, emit) {
 
   function choose() {
     const level = LEVEL_NAMES[get("level_index")];
-    if (lastLevel && level !== lastLevel && get("query") >= 0) emit({ query: -1 }); // positions mean something else
+    if (lastLevel && level !== lastLevel && get("query") >= 0) emit({ query: -1, key: -1 }); // positions mean something else
     lastLevel = level;
     const texts = get("texts");
     text = { ...(texts[level] ?? Object.values(texts)[0]), unit: level === "word" ? "word" : "token" };
@@ -87,6 +90,26 @@ function createHeadView(host, get, emit) {
     const inView = ({ tokens, special }) => tokens.map((_, i) => i).filter((i) => !(hide && special[i]));
     shown = inView(text);
     columns = text.keys ? inView(text.keys) : shown;
+    tellPair();
+  }
+
+  // What all heads give from the query kept in view to the key chosen beside it: a map that is linked with this view shows it. Where
+  // another pair is told, or none, the key is let go here.
+  function tellPair() {
+    const [query, key, told, keys] = [get("query"), get("key"), get("pair"), text.keys ?? text];
+    if (told === undefined) return; // a part of a view that has no pairs
+    if (ownPair && !alike(told, ownPair)) {
+      ownPair = null;
+      if (key >= 0) emit({ key: -1 });
+    } else if (query >= 0 && key >= 0 && query < text.tokens.length && key < keys.tokens.length) {
+      const pieces = (i) => text.groups?.[i] ?? [i];
+      const name = `from ${quoted(text.tokens[query], text.special[query])} to ${quoted(keys.tokens[key], keys.special[key])}`;
+      ownPair = { name, values: all.between(pieces(query), pieces(key), get("shape")) };
+      if (!alike(told, ownPair)) emit({ pair: ownPair });
+    } else if (ownPair) {
+      ownPair = null;
+      emit({ pair: {} });
+    }
   }
 
   // Length of each key's transformed vector in the head in view; null if the view has none.
@@ -296,7 +319,10 @@ function createHeadView(host, get, emit) {
     if (layout.style === "grid") drawGrid(pen, focus);
     else drawLines(pen, focus, layout.style === "rows");
     layout.queries.forEach((node, i) => mark(node, focus, "query", i));
-    layout.keys.forEach((node, i) => mark(node, focus, "key", i));
+    layout.keys.forEach((node, j) => {
+      mark(node, focus, "key", j);
+      if (focus?.side === "query" && get("query") === shown[focus.position] && get("key") === columns[j]) node.classList.add("bl-lit");
+    });
     const lit = focus && focus.side === "query" && layout.style !== "grid";
     layout.numbers.forEach((node, j) => {
       const at = lit ? shown[focus.position] * keyCount() + columns[j] : -1;
@@ -489,20 +515,27 @@ function createHeadView(host, get, emit) {
 
   function onClick(event) {
     const spot = under(event);
-    if (!spot || spot.side !== "query") return;
-    const position = shown[spot.position];
-    emit({ query: get("query") === position ? -1 : position });
+    if (!spot) return;
+    const [side, place] = [spot.side, (spot.side === "key" ? columns : shown)[spot.position]];
+    const chosen = get(side) === place ? -1 : place;
+    if (side === "query") emit(chosen < 0 ? { query: -1, key: -1 } : { query: chosen });
+    else if (get("query") >= 0 && get("pair")) emit({ key: chosen });
   }
   function onKey(pressed, event) {
     const tokenKey = { ArrowDown: "PageDown", ArrowUp: "PageUp" }; // a presenter's remote owns the page keys on a slide
     const key = event.shiftKey ? (tokenKey[pressed] ?? pressed) : pressed;
     if (key.toLowerCase() === "n" && keyNorms()) return { quantity_index: 1 - get("quantity_index") };
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[key];
+    if (event.shiftKey && step && get("query") >= 0 && get("pair")) {
+      const next = columns.indexOf(get("key")) + step;
+      return columns[next] === undefined ? {} : { key: columns[next] };
+    }
     const next = movedHead(key, get);
     const at = shown.indexOf(get("query"));
     // Without a query to let go, Escape is the slides'.
     if (next || !["PageDown", "PageUp", "Escape"].includes(key) || (key === "Escape" && at < 0)) return next;
     hover = null;
-    if (key === "Escape") return { query: -1 };
+    if (key === "Escape") return { query: -1, key: -1 };
     const last = shown.length - 1;
     const to = key === "PageDown" ? (at < 0 ? 0 : Math.min(last, at + 1)) : at < 0 ? last : Math.max(0, at - 1);
     layout?.queries[to]?.scrollIntoView({ block: "nearest" });
@@ -518,12 +551,18 @@ function createHeadView(host, get, emit) {
   scroller.addEventListener("scroll", onScroll, { passive: true });
   onKeys(scroller, emit, onKey);
 
-  return hosted(root, update, [root], () => {
-    if (all && weights && layOut()) draw();
-  }, () => {
+  const stop = () => {
     gone = true;
     clearTimeout(tableTimer);
-  });
+  };
+  const resized = () => all && weights && layOut() && draw();
+  // The head in view, a row a query, as it is drawn.
+  function numbers() {
+    const [n, amounts] = [keyCount(), changes ?? norms ?? weights];
+    const rows = shown.map((i) => [text.tokens[i], ...columns.map((j) => Number(amounts[i * n + j].toFixed(6)))]);
+    return [["query \\ key", ...columns.map((j) => (text.keys ?? text).tokens[j])], ...rows];
+  }
+  return { ...hosted(root, update, [root], resized, stop), numbers, name: () => `head-${headLabel(get("layer"), get("head"))}` };
 }
 
 const rgb = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));

@@ -10,6 +10,8 @@
   let engine; // the worker, once something was asked that the page does not show already
   let wanted = null; // the head that the address asks for, where the views do not have it yet
   let choice = 0; // of models: what is read for an earlier one is dropped
+  let ofFile = new Map(); // sentences of a reader's file, by their place in the menu
+  let tokens = {}; // chosen in the view, query and key, where the address names them
   let off = []; // [layer, head] of the heads switched off
   let masked = -1; // a word of the sentence, counted from 0 over both texts
   let turn = 0; // answers to earlier questions are dropped
@@ -31,7 +33,8 @@
     const [layer, head] = (wanted ?? chosen()).map((one, i) => Math.min(one, shape[i] - 1)), badge = engine.about.name === known[0].name ? "" : engine.about.title;
     wanted = null;
     map.set({ ...mapTraits(run, map.get("measures"), shape), shape, layer, head });
-    view.set({ ...viewTraits(run, shape), layer, head, badge });
+    view.set({ ...viewTraits(run, shape), ...tokens, layer, head, badge });
+    tokens = {};
     neurons.set({ ...neuronTraits(run, shape), layer, head, badge });
     markOff();
   }
@@ -144,7 +147,7 @@
   function sameSentence() {
     const [text, pair] = both().map((one) => one.trim().toLowerCase());
     const at = texts.findIndex(([a, b]) => a.toLowerCase() === text && b.toLowerCase() === pair);
-    byId("example").value = String(at);
+    if (at >= 0 || !ofFile.has(byId("example").value)) byId("example").value = String(at);
     if (at >= 0) recorded.set("sentence", at);
     byId("same").textContent = at >= 0 ? "The same sentence." : "Another sentence: BERT-base was recorded on those of its menu, and cannot read yours here.";
   }
@@ -161,6 +164,7 @@
     if (engine && engine.about.name !== known[0].name) state.set("model", engine.about.name);
     if (off.length) state.set("off", names(off));
     if (masked >= 0) state.set("mask", String(masked + 1));
+    for (const side of ["query", "key"]) if ((tokens[side] ?? view.get(side)) >= 0) state.set(side, String((tokens[side] ?? view.get(side)) + 1));
     if (map.get("measure") !== map.get("measures")[0]) state.set("map", map.get("measure"));
     own = `#${state}`;
     if (text.length < 2000) history.replaceState(null, "", own);
@@ -177,7 +181,10 @@
     if (["0", "1", "2"].includes(state.get("view"))) view.set("style_index", Number(state.get("view")));
     if (map.get("measures").includes(state.get("map"))) map.set("measure", state.get("map"));
     off = heads(state.get("off")).filter((head) => inside(head));
-    masked = /^\d{1,3}$/.test(state.get("mask") ?? "") ? Number(state.get("mask")) - 1 : -1;
+    const place = (name) => (/^\d{1,3}$/.test(state.get(name) ?? "") ? Number(state.get(name)) - 1 : -1);
+    masked = place("mask");
+    tokens = { query: place("query"), key: place("key") };
+    if (!asks(hash)) view.set(tokens);
   }
 
   // Whether an address wants more than the page was made with.
@@ -230,16 +237,32 @@
     }
     byId("ask").addEventListener("submit", (event) => (event.preventDefault(), compute()));
     byId("example").addEventListener("change", () => {
-      const [text, pair] = texts[byId("example").value] ?? both();
+      const { value } = byId("example"); // a place among the recorded inputs, or a line of a file
+      const [text, pair = ""] = ofFile.get(value) ?? texts[value] ?? both();
       [byId("first").value, byId("second").value, masked] = [text, pair, -1];
       compute();
+    });
+    byId("file").addEventListener("change", async () => {
+      const [file] = byId("file").files;
+      if (!file) return;
+      const lines = (await file.slice(0, 1e6).text()).split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
+      if (!lines.length || lines[0].includes("\0")) return say(`${file.name} holds no lines of text; a text file with a sentence on each line is read.`);
+      const own = make("optgroup", "");
+      own.label = file.name;
+      own.append(...lines.slice(0, 500).map((line, i) => Object.assign(make("option", line.replace("\t", " / ")), { value: `line ${i}` })));
+      ofFile = new Map(lines.map((line, i) => [`line ${i}`, line.split("\t")]));
+      byId("example").querySelector("optgroup")?.remove();
+      byId("example").append(own);
+      say(lines.length > 500 ? `${file.name}: the first 500 of its lines are in the menu.` : "");
+      byId("example").value = "line 0";
+      byId("example").dispatchEvent(new Event("change"));
     });
     byId("model").addEventListener("change", () => choose(byId("model").value));
     byId("switch").addEventListener("click", () => {
       off = isOff(chosen()) ? off.filter(([l, h]) => label([l, h]) !== label(chosen())) : [...off, chosen()];
       compute();
     });
-    for (const model of [map, view]) for (const trait of ["layer", "head", "style_index", "measure"]) model.on(`change:${trait}`, () => (keepAddress(), markOff()));
+    for (const model of [map, view]) for (const trait of ["layer", "head", "style_index", "measure", "query", "key"]) model.on(`change:${trait}`, () => (keepAddress(), markOff()));
     addEventListener("hashchange", () => location.hash !== own && start(location.hash));
     const hash = location.hash; // what is chosen below is written into it
     readAddress(hash);
