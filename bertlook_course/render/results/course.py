@@ -59,9 +59,9 @@ class CourseMap:
         on = one in self.on_the_way
         colour = PART_COLOURS[one.part]
         number = (
-            f'<span style="display:inline-block;padding:0 .3em;margin-right:.3em;font-weight:650;'
+            f'<span style="display:inline-block;padding:0 .3em;margin-right:.05em;font-weight:650;'
             f"border:2px solid {INK};background:{INK if on else PAPER};color:{PAPER if on else INK};"
-            f'border-radius:.25em">{one.number}</span>'
+            f'border-radius:.25em">{one.number}</span> '  # the space is read and copied
         )
         label = content(one.label).replace("-", "\u2011")  # no line ends inside "no-op"
         return (
@@ -99,7 +99,7 @@ def lesson_table(lessons: Sequence[Lesson] = LESSONS) -> TextTable:
 
 def _spoken(one: Lesson) -> str:
     needs = " and ".join(str(int(n)) for n in one.needs)
-    return f"Lesson {int(one.number)}, {one.label}. {one.question}" + (
+    return f"{one.number} {one.label}. {one.question}" + (  # begins as it is seen
         f" Stands on lesson {needs}." if needs else ""
     )
 
