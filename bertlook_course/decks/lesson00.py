@@ -29,7 +29,7 @@ KEYS = (
 
 def models(specimen, live) -> Picture:
     """The models of the course as grids of heads; ``live`` reads what is typed first."""
-    shown = [("specimen", specimen.n_layers, specimen.n_heads, "explains: small enough to take apart")]
+    shown = [("specimen", specimen.n_layers, specimen.n_heads, "small enough to take apart")]
     if live.name != specimen.name:
         shown.append((short_title(live), live.n_layers, live.n_heads, "reads what you type"))
     shown.append(("BERT-base", 12, 12, "the papers' model: printed numbers, and a recording"))

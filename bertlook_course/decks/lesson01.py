@@ -201,10 +201,10 @@ class Deck(LessonDeck):
         """The lesson's answer, a list in Markdown; ``same`` is whether the map made by hand is the model's."""
         (best, low, high), (chance, _, _) = self.habits.values()
         return (
-            "- **Exactly what one head weighs, on one text:** by hand and by the model "
+            "- **Exactly what one head weighs, on one text:** our weights and the model's are "
             f"{'the same up to rounding' if same else 'not the same'}. Rows look and sum to 1; columns are looked at.\n"
             f"- **A habit only over many texts:** chosen on half of the sentences, head {best.label} gives the next token "
             f"{Estimate(best.mean, low, high)} on the {best.n} others, the twin's best head {chance.mean:.2f}. "
             "These are short, and the last token has no next one; slide 19 has paragraphs.\n"
-            "- **Not that it matters:** a weight is not yet what arrives, and what arrives is not yet what is needed."
+            "- **Not that it matters:** a large weight may carry little, and what it carries may not be needed."
         )

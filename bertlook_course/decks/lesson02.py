@@ -336,7 +336,7 @@ class Deck(LessonDeck):
         return (
             f"- **A picture alone is not enough.** {n} of the {of} words and pieces on slide 2 stood in the place of another, "
             "and one could still tell a story about them.\n"
-            "- **It must beat its null model, on texts that did not choose the head, and the twin must not.** "
+            "- **A pattern must beat its null model, on texts not used to choose the head, and the twin must not.** "
             f"Next word: excess {excess.value} in {self.n_report} pairs, twin {self.twins['next'].value.mean:.3f}. {finding}\n"
             f"- **{'Not every pattern does' if self.missed else 'Here every pattern does'}.** "
             f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} pass; *same word* has an excess of {word.value.mean:.3f}"
@@ -398,7 +398,7 @@ class Deck(LessonDeck):
             turned, trained = (
                 share * self.encoder.head_size for share in (found.rotated.mean(), found.trained)
             )
-            said.append(f"{name} takes {turned:.1f} dimensions in place of {trained:.1f}")
+            said.append(f"{name} takes {turned:.1f} dimensions instead of {trained:.1f}")
         return f"After a random rotation, attention {', and attention '.join(said)}."
 
     def position_table(self) -> TextTable:

@@ -118,7 +118,7 @@ def order_pictures() -> dict[str, Picture]:
     # The two means are of the same sentences; how they go together was not released: the widest that any correlation allows.
     bound = 1.96 * (plain.deviation + shuffled.deviation) / np.sqrt(plain.n)
     beyond, most = int((np.abs(change) > bound).sum()), int(np.abs(change).argmax())
-    largest = f"{change[most]:+.2f} nats on {plain.mean[most]:.2f}"
+    largest = f"{change[most]:+.2f} nats from {plain.mean[most]:.2f}"
     levels = {"BERT-base (published)": plain.mean, "words shuffled (published)": shuffled.mean}
     curve = {"BERT-base (published): shuffled minus as they are": (change, change - bound, change + bound)}
     return {
@@ -512,7 +512,7 @@ class Deck(LessonDeck):
         largest = Estimate(difference[moved], low[moved], high[moved], ".3f")
         return figure_picture(
             interval_curves(curves, ylabel="to [SEP]"),
-            f"{'Hardly' if np.abs(difference).max() < 0.02 else 'It does'}: the largest change is in layer {moved + 1}: {largest}, "
+            f"{'Hardly' if np.abs(difference).max() < 0.02 else 'It does'}: the largest change, in layer {moved + 1}, is {largest}, "
             f"paired over n = {self.profile.n} texts; {int(((low > 0) | (high < 0)).sum())} of {self.encoder.n_layers} layers "
             "change beyond chance.",
         )

@@ -166,7 +166,7 @@ class Deck(LessonDeck):
         tops = {subject(model): curves[short_title(model)][0]}
         tops |= {} if printed is None else {"BERT-base": printed}
         said = ", ".join(
-            f"{who} lies between {c.min():.2f} (layer {c.argmin() + 1}) and {c.max():.2f} (layer {c.argmax() + 1})"
+            f"{who} ranges from {c.min():.2f} (layer {c.argmin() + 1}) to {c.max():.2f} (layer {c.argmax() + 1})"
             for who, c in tops.items()
         )
         return figure_picture(figure, f"{what}: {said}.{more} Bands: 95 %, n = {self.n_texts} texts.")
@@ -208,8 +208,8 @@ class Deck(LessonDeck):
                 "its random twin": banded(twin, share_of(kind, "weight")),
             }
             said.append(
-                f"In layer {layer + 1}, {subject(model)} gives {SINKS[kind]} {weights[0][layer]:.2f} of the weights; of what is added "
-                f"it has {added[0][layer]:.2f}. Its vector is {length:.2f} times as long as other tokens'."
+                f"In layer {layer + 1}, {subject(model)} gives {SINKS[kind]} {weights[0][layer]:.2f} of the weights; the token has "
+                f"{added[0][layer]:.2f} of what is added. Its vector is {length:.2f} times as long as other tokens'."
             )
         return figure_picture(
             sinks_figure(panels), f"{' '.join(said)} Bands: 95 %, n = {self.n_texts} texts."
@@ -382,7 +382,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["if it is ...", "then ...", "under", "BERT-base", f"{self.name} [95 %]", "twin", "came out"],
             body,
-            "[SEP] / other tokens (gradient: / all tokens; first row: by itself), in the layer that gives [SEP] most; "
+            "[SEP] relative to other tokens (gradient: to all; first row: its share), in the layer that gives it most; "
             f"n = {self.n_texts} texts.{undecided * ('undecided' in self.came_out)}",
         )
 
@@ -452,7 +452,7 @@ class Deck(LessonDeck):
                 [title, *(Estimate(*banded(one, just(name)), ".3f") for one in both)]
                 for title, name in rows.items()
             ],
-            f"95 % intervals over n = {self.n_texts} texts. Norms: length of what all heads of a layer add together, "
+            f"95 % intervals over n = {self.n_texts} texts. Norms: length of the sum of what a layer's heads add, "
             "rows normalised to sum to 1.",
         )
 

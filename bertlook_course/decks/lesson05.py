@@ -112,8 +112,10 @@ class Deck(LessonDeck):
     ----------
     kinds : dict of str to list
         The inputs of each kind: one sentence, two, a sentence twice, two paragraphs.
-    attentions, scores, fractions : dict
-        What the model does with each kind: its attention, the scores of its maps, the shares of the classes.
+    attentions : list of Attention
+        Of two sentences: the maps that the game shows. Those of other inputs are not kept.
+    scores, fractions : dict
+        What the model does with each kind: the scores of its maps, the shares of the classes.
     """
 
     lesson = "05"
@@ -122,8 +124,11 @@ class Deck(LessonDeck):
         texts, pairs = load_texts()[:40], load_pairs()[:40]
         super().__init__(encoder, twin, Resources(pairs, texts, load_treebank()[:160]))
         self.n_pairs, self.kinds = len(pairs), input_kinds(texts, pairs)
-        self.attentions = {kind: list(iter_attention(encoder, items)) for kind, items in self.kinds.items()}
-        self.scores = {kind: stack_scores(found) for kind, found in self.attentions.items()}
+        self.attentions = list(iter_attention(encoder, self.kinds[TWO]))
+        self.scores = {
+            kind: stack_scores(self.attentions if kind == TWO else iter_attention(encoder, items))
+            for kind, items in self.kinds.items()
+        }
         self.fractions = {kind: class_fractions(found) for kind, found in self.scores.items()}
 
     @cached_property

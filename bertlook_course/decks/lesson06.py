@@ -303,7 +303,7 @@ class Deck(LessonDeck):
         ]
         said = ", ".join(f"{name} {gain:+.0f}" for gain, name in sorted(there, reverse=True))
         return (
-            f"On 2,001 sentences of EWT, another treebank, {elsewhere.whose} has {said} ({elsewhere.page})."
+            f"On 2,001 sentences of EWT, another treebank, {elsewhere.whose} gains {said} ({elsewhere.page})."
         )
 
     def gains_table(self, relations: Sequence[str]) -> TextTable:
@@ -380,7 +380,7 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             relation_bars_figure({"BERT-base, GUM (published)": theirs, f"{self.name}, our sentences": ours}),
-            f"n = {left} cases left, {right} right; lines: 95 %. For {easiest} a fixed distance alone finds "
+            f"n = {left} cases on the left, {right} on the right; lines: 95 %. For {easiest} a fixed distance alone finds "
             f"{100 * kept[easiest].baseline:.0f} % of ours; for GUM no offset was published.",
         )
 
@@ -418,8 +418,8 @@ class Deck(LessonDeck):
             f"{100 * dobj.accuracy:.0f} against {100 * dobj.baseline:.0f} %, {gain} [{low}, {high}]; "
             f"BERT-base {theirs['dobj'].accuracy} against {theirs['dobj'].baseline} %. "
             f"{self.Subject} has one for {len(self.winners)} of {len(self.scored)} relations{self._others()}.\n"
-            f"- **A record says little**: an untrained network's best head seemed to find {100 * rare.twin_in_sample:.0f} % "
-            f"of {rare.n} `{rare.relation}`; chosen on other sentences, {100 * rare.twin:.0f} %."
+            f"- **A top score says little**: an untrained network's best head seemed to find {100 * rare.twin_in_sample:.0f} % "
+            f"of {rare.n} cases of `{rare.relation}`; chosen on other sentences, {100 * rare.twin:.0f} %."
         )
 
     def _others(self) -> str:
@@ -439,8 +439,8 @@ class Deck(LessonDeck):
             flattery_table(self.stanford, list(rows)),
             caption=f"{self.Subject}. “Same”: chosen and scored on the same sentences; “other”: chosen on one half, scored on the other. "
             f"Choosing adds most to {most}, {added[most]:.0f} points (n = {rows[most].n}). "
-            "More than heads that know distances only (p < .05, corrected for the choice, 200 shuffles; "
-            f"another test than the gain over the offset): {beyond}.",
+            "Better than heads that know only distances (p < .05, corrected for the choice, 200 shuffles; "
+            f"not the same test as the gain over the offset): {beyond}.",
         )
 
     def pieces_table(self) -> TextTable:
@@ -478,5 +478,5 @@ class Deck(LessonDeck):
             ["relation", "best head", "best offset"],
             body,
             f"{self.Subject}, per cent [95 %, over documents], and which head or distance. "
-            "↓: read by columns, the governor looks; else by rows, the dependent looks.",
+            "↓: read by columns (the governor looks); otherwise by rows (the dependent looks).",
         )

@@ -344,8 +344,8 @@ class Deck(LessonDeck):
         low, high = (100 * end for end in pairs.interval)
         return (
             f"- **BERT-base's 5-4 knows more than distance**: right in {table_2['best head'].all:.0f} %, "
-            f"*nearest* in {table_2['nearest'].all:.0f}, the same word in {table_2['head match'].all:.0f}. "
-            f"But four rules of thumb reach {table_2['four sieves'].all:.0f}.\n"
+            f"*nearest* in {table_2['nearest'].all:.0f}, *head match* in {table_2['head match'].all:.0f}. "
+            f"But the *four sieves* reach {table_2['four sieves'].all:.0f}.\n"
             f"- **{self.Subject}'s best head {said}**: {_with_interval(of['best head'])} against {_with_interval(of['nearest'])} of "
             f"{len(self.found)}{there}.{beside}\n"
             f"- **Where only the meaning decides{self._on_winogender()}"

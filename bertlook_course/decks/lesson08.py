@@ -234,7 +234,7 @@ class Deck(LessonDeck):
         baseline = ("right-branching", self.scores["right-branching"].uas)
         curves = self.found.curves
         return figure_picture(
-            learning_figure(curves, baseline=baseline), f"{self.Subject}. {learning_sentence(curves)}"
+            learning_figure(curves, baseline=baseline), f"{self.Subject}, {learning_sentence(curves)}"
         )
 
     def pairs_picture(self) -> Picture:
@@ -248,8 +248,8 @@ class Deck(LessonDeck):
             apart.append(f"{j - i} word{'s' * (j - i > 1)} on")
         return pair_grids(
             *pairs,
-            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads, one row for each layer; dark is "
-            "much (BERT-base: 144 heads).",
+            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads, one row for each layer; darker "
+            "means more (BERT-base: 144 heads).",
             beneath=apart,
         )
 
@@ -281,8 +281,8 @@ class Deck(LessonDeck):
         )
         loss, lead = 100 * (heads.accuracy - matched.accuracy), 100 * (heads.accuracy - rule.accuracy)
         return (
-            f"All heads together are {abs(lead):.1f} points {'above' if lead >= 0 else 'below'} the distance rule. With negatives "
-            f"of the **same distances** they {'lose' if loss >= 0 else 'gain'} **{abs(loss):.1f}** points; the rule gets "
+            f"All heads together are {abs(lead):.1f} points {'above' if lead >= 0 else 'below'} the distance rule. With unlinked pairs "
+            f"at the **same distances** they {'lose' if loss >= 0 else 'gain'} **{abs(loss):.1f}** points; the rule gets "
             f"{100 * matched_rule.accuracy:.0f} % (chance: 50)."
         )
 
@@ -352,21 +352,19 @@ class Deck(LessonDeck):
             found["attention only"].uas for found in (self.scores, self.found.with_punctuation)
         )
         return (
-            f"Attention only: {100 * without:.0f} % without punctuation, {100 * with_marks:.0f} % with it. **A UAS without its rule is "
-            "half a number.**"
+            f"Attention only: {100 * without:.0f} % without punctuation, {100 * with_marks:.0f} % with it. **Never print a UAS without "
+            "its rule.**"
         )
 
     def links_table(self) -> TextTable:
         """Undirected links: each word with the next, and the structural probe."""
         links, fits = self.found.links, self.found.fits
-        trained = " and ".join(
-            f"{name}: {how}" for name, how in fits.items() if name.startswith("structural")
-        )
+        trained = "; ".join(f"{name}: {how}" for name, how in fits.items() if name.startswith("structural"))
         chain = links["each word with the next"]
         return TextTable(
             [f"undirected links, {self.name}", "UUAS [95 %]"],
             [[name, Estimate(100 * s.uuas, 100 * s.low, 100 * s.high, ".1f")] for name, s in links.items()],
-            f"Without punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Stopped early, {trained}. BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
+            f"Without punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Early stopping: {trained}. BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
         )
 
 

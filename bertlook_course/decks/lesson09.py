@@ -226,7 +226,7 @@ class Deck(LessonDeck):
         """How many heads have no label?"""
         base = self.published.labels
         return (
-            "In BERT-base this rule, with the six linguistic heads, leaves "
+            "In BERT-base these rules, with the six linguistic heads, leave "
             f"**{(base == 'unlabelled').sum()} of 144** heads without a label ({100 * self.unlabelled[1]:.0f} %). "
             f"How many of {self.subject}'s {self.labels.size}?"
         )
@@ -275,8 +275,8 @@ class Deck(LessonDeck):
         return TextTable(
             ["groups", "within", "between"],
             rows,
-            "Mean distance, nats a token; p: 999 shuffles of the labels over the heads. With a behaviour: "
-            f"{labelled[0]} heads of {self.subject}, {labelled[1]} of the twin. n = {N_TEXTS} texts.",
+            "Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
+            f"{labelled[0]} heads of {self.subject} and {labelled[1]} of the twin have a behaviour. n = {N_TEXTS} texts.",
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -328,7 +328,7 @@ class Deck(LessonDeck):
         return (
             "Turning lays each head's point on the same head's point in the other map. A map of "
             f"{len(self.names)} heads and one of {self.published.labels.size} are not of the same heads: `metrics.procrustes` "
-            "refuses them. Two halves of the texts are:"
+            "refuses them. Maps from two halves of the texts are allowed:"
         )
 
     def turned_picture(self) -> Picture:

@@ -180,16 +180,16 @@ class Deck(LessonDeck):
         return TextTable(
             ["best layer", f"{self.name} [95 %]", "random twin [95 %]", "word list", "commonest label"],
             rows,
-            f"F1 in per cent; n = {self.said_n()} cases. Word list: each form's commonest label; for coreference: "
-            "the same words.",
+            f"F1 in per cent; n = {self.said_n()} cases. Word list: each form's commonest label; for coreference, "
+            "whether the words match.",
         )
 
     def made_up_sentence(self) -> str:
         """How well labels that were made up can be learnt."""
         invented = self.made_up.so_far.f1[-1]
         return (
-            f"Dependencies with **made-up labels**, one for each pair of words: F1 **{100 * invented:.0f} %**. Easy to pass: "
-            "few of the pairs that are scored were among those fitted on."
+            f"Dependencies with **made-up labels**, one for each pair of words: F1 **{100 * invented:.0f} %**. This control is easy to pass: "
+            "few of the scored pairs were fitted on."
         )
 
     # ---- an order of tasks --------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["mix of P(L)", self.name, "random twin", f"K(s), {self.name}", "K(s), twin"],
             rows,
-            f"Mean (smallest to largest) of {len(self.mixes)} fits, each on other four fifths of the documents, penalties chosen "
+            f"Mean (smallest to largest) of {len(self.mixes)} fits, each on a different four fifths of the documents, penalties chosen "
             f"on training documents. K(s), 0 to {np.log2(self.n_layers + 1):.2f} bits: {'; '.join(bits)}.",
         )
 

@@ -109,7 +109,7 @@ class Deck(LessonDeck):
             heat_figure({"": change}, size=(9.8, 3.9)),
             f"Change of the loss without the head, {change.min():+.2f} to {change.max():+.2f} nats, {self.n_texts} "
             "sentences. Blue: the loss rises, the head was useful; + or −: a change of at least a quarter of the largest. "
-            f"Not chance after Holm's correction: {heads_where(self.sure[0])}.",
+            f"Beyond chance after Holm's correction: {heads_where(self.sure[0])}.",
         )
 
     def effects_beside(self) -> str:
@@ -117,7 +117,7 @@ class Deck(LessonDeck):
         largest = np.abs(self.twin_effects.loss_change).max()
         return (
             f"Loss with all heads {self.effects.base_losses.mean():.2f}. "
-            f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} heads not chance."
+            f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} heads beyond chance."
         )
 
     def ranked_picture(self) -> Picture:
@@ -129,7 +129,7 @@ class Deck(LessonDeck):
             ranked_effects_figure(
                 self.effects.loss_change, intervals, sure, ylabel="change of the loss, nats"
             ),
-            f"95 % intervals over {self.n_texts} sentences, drawn in pairs. Filled: not chance after Holm's correction, "
+            f"Paired 95 % intervals over {self.n_texts} sentences. Filled: beyond chance after Holm's correction, "
             f"{int(sure.sum())} of {self.n_heads}.",
         )
 
@@ -245,7 +245,7 @@ class Deck(LessonDeck):
                     zip(self.head_sum, self.layer_cost, twin), 1
                 )
             ],
-            f"The two differ most in layer {gap + 1}: without all of it {self.layer_cost[gap]:+.2f} nats, its heads one by one "
+            f"Widest gap in layer {gap + 1}: all at once {self.layer_cost[gap]:+.2f} nats, its heads one by one "
             f"add up to {self.head_sum[gap]:+.2f}; {self.n_texts} sentences.",
         )
 
@@ -334,12 +334,12 @@ class Deck(LessonDeck):
         at_the_low_end = claim.value - claim.low < (claim.high - claim.low) / 4
         counted = (
             f"{super().verdict_count()} Slide 15 has r = {self.fit[self.name]:.2f} for the slope, on {self.n_texts} sentences; "
-            f"the ledger reads {claim.n}."
+            f"the ledger uses {claim.n}."
         )
         if not (at_the_low_end and alone > claim.high):
             return counted
         return (
-            f"{counted} Why is {claim.value:.2f} at the low end of its interval? In a single sentence "
+            f"{counted} Why is the ledger's {claim.value:.2f} at the low end of its interval? In a single sentence "
             f"slope and cost agree (median r = {alone:.2f}), so samples that hold a sentence twice agree more: "
             "the interval lies too high."
         )

@@ -109,7 +109,7 @@ def agreement_picture() -> Picture:
             ylabel="accuracy, %",
             size=(9.8, 3.7),
         ),
-        "Is the verb's number right? Seed 0, n = 480, the commoner answer 50 %. Ranked on other examples than scored; "
+        "Is the verb's number right? Seed 0, n = 480, the commoner answer 50 %. Ranked on examples that are not scored; "
         "grey: 5 random orders.",
     )
 
@@ -144,7 +144,7 @@ def heat_picture() -> Picture:
         task: 100 * (published_baseline(task) - published_disabled_heads(task)) for task in ("MRPC", "RTE")
     }
     said = "; ".join(
-        f"{task} {change.min():+.1f} to {change.max():+.1f} points, the score is better without "
+        f"{task} {change.min():+.1f} to {change.max():+.1f} points, the score rises for "
         f"{100 * (change < 0).mean():.0f} % of the heads"
         for task, change in heat.items()
     )

@@ -345,8 +345,8 @@ class Deck(LessonDeck):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"Each point is a head of {self.subject}; squares: the ten lowest scores. By AUC, {below} of these {N_LOWEST} lie below .5; "
-            f"by spread, {flat} below the median. {self.test.n_texts} texts.",
+            f"Each point is a head of {self.subject}; squares: the ten lowest scores. Of these {N_LOWEST}, below .5 by AUC: {below}; "
+            f"below the median by spread: {flat}. {self.test.n_texts} texts.",
         )
 
     # ---- without heads, and tuned -------------------------------------------------------------------------

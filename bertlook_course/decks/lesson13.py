@@ -208,7 +208,7 @@ def holm_picture(p: np.ndarray, corrected: np.ndarray) -> Picture:
 def smallest_p() -> str:
     """The smallest p that can come out of the register."""
     drawn = stats.REPLICATES + 1
-    return f"**p = {len(REGISTER) / drawn:.3f}** is the smallest p possible here: 1 / {drawn}, times {len(REGISTER)}."
+    return f"**p = {len(REGISTER) / drawn:.3f}** is the smallest p after correction here: 1 / {drawn}, times {len(REGISTER)}."
 
 
 def two_heads() -> Picture:
@@ -241,7 +241,7 @@ def phases_picture() -> Picture:
     p, _ = split_p(shares, CUTS)
     return figure_picture(
         phases_figure(shares, CUTS),
-        f"BERT-base (Clark et al. 2019): cuts after {cuts} explain {100 * best:.1f} %, p = {p:.4f}. A straight slope: "
+        f"BERT-base (Clark et al. 2019): cuts after layers {cuts[0]} and {cuts[1]} explain {100 * best:.1f} %, p = {p:.4f}. A straight slope: "
         f"{100 * slope:.1f} %.",
     )
 

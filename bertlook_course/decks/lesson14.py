@@ -29,7 +29,7 @@ from .common import LessonDeck, letter
 FINDINGS = {  # the answers of the question on slide 15, as the slide after it says them
     "A": "it rises after negation only",
     "B": "it rises after both, after negation more in every seed",
-    "C": "it rises after both, and which is more depends on the seed",
+    "C": "it rises after both, and which rises more depends on the seed",
     "D": "it rises after neither",
 }
 
@@ -132,8 +132,8 @@ class Deck(LessonDeck):
         return TextTable(
             [f"{self.name} against", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
             rows,
-            f"Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: heads of {self.n_heads} matched "
-            "with themselves; a random pairing keeps 1.",
+            f"Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: how many of {self.n_heads} heads match "
+            "themselves; a random pairing keeps 1.",
         )
 
     def sep_picture(self) -> Picture:
@@ -147,7 +147,7 @@ class Deck(LessonDeck):
         change = Estimate(top["sep_change"], top["sep_change_low"], top["sep_change_high"])
         return figure_picture(
             layer_curves(curves, ylabel="share to [SEP]", size=(9.6, 3.9), font_size=18),
-            f"Mean over heads, {self.n_texts} sentences. Last layer, negation minus before: {change}.",
+            f"Mean over heads, {self.n_texts} sentences. Last layer, after negation minus before: {change}.",
         )
 
     # ---- who finds the cue --------------------------------------------------------------------------------
@@ -352,7 +352,7 @@ def longer_training() -> str:
     )
     return (
         f"With **ten** rounds and **five** seeds ({whose}): **{more:+.1f}** points, p = {least} (the least five seeds allow); "
-        f"the untrained twin {twin:+.1f}. Seeds: {scope} after negation, {made_up} after the control."
+        f"the untrained twin {twin:+.1f}. F1 by seed: {scope} after negation, {made_up} after the control."
     )
 
 

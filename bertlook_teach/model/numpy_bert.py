@@ -362,16 +362,18 @@ def _draw_head(config: dict, seed: int, kind: str) -> dict[str, np.ndarray]:
 
 
 def _draw(config: dict, seed: int, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    matrices = {name: int(np.prod(shape)) for name, shape in shapes.items() if len(shape) == 2}
     bits = np.random.MT19937()
     bits.state = np.random.RandomState(seed).get_state(legacy=False)
     for name, shape in shapes.items():
         if "LayerNorm" not in name:  # only the tables are Gaussian from the start
             size = int(np.prod(shape))
             bits.random_raw(size + 16 * (name in _TABLES and size % 16 > 0), output=False)
-    weights = {name: np.full(shape, "LayerNorm.weight" in name, np.float32) for name, shape in shapes.items()}
-    for name, size in matrices.items():
-        weights[name] = _gaussian(bits, size).reshape(shapes[name])
+    weights = {}
+    for name, shape in shapes.items():
+        if len(shape) < 2:
+            weights[name] = np.full(shape, "LayerNorm.weight" in name, np.float32)
+            continue
+        weights[name] = _gaussian(bits, int(np.prod(shape))).reshape(shape)
         weights[name] *= np.float32(config.get("initializer_range") or 0.02)
     if (padding := config.get("pad_token_id", 0)) is not None:
         weights[_TABLE["token"]][padding] = 0

@@ -84,7 +84,7 @@ def test_the_map_is_a_link_a_lesson_in_their_order():
     assert {address.removesuffix(".ipynb") for address, _ in links} >= STEMS - {MAP}
     for one, (_, spoken) in zip(LESSONS, links):
         assert f"{one.number} {one.label}." in spoken and one.question in spoken
-        assert re.findall(r"\d+", spoken.partition("Stands on")[2]) == [str(int(n)) for n in one.needs]
+        assert re.findall(r"\d+", spoken.partition("Builds on")[2]) == [str(int(n)) for n in one.needs]
 
 
 def test_boxes_do_not_overlap_and_arrows_never_lead_up_or_back():

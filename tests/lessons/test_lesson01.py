@@ -116,7 +116,7 @@ def test_the_strip_shows_position_token_and_segment_of_each_token(attention):
 
 def test_the_sentence_counts_words_pieces_and_special_tokens(attention):
     assert describe_reading(attention) == (
-        "7 tokens: 4 words and punctuation marks in 5 wordpieces, and 2 special tokens. Cut into pieces is “cats”."
+        "7 tokens: 4 words and punctuation marks in 5 wordpieces, and 2 special tokens. “cats” is cut into pieces."
     )
     whole = replace(attention, word_ids=(None, 0, 1, 2, 3, 4, None), words=("the", "cat", "s", "saw", "it"))
     assert describe_reading(whole).endswith("No word is cut.")

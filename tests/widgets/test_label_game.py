@@ -105,7 +105,7 @@ def test_a_map_names_only_special_tokens_and_escapes_everything():
 def test_a_map_in_words_gives_numbers_and_no_class():
     attention = texts()[0]
     said = describe_map(attention.weights[0, 0], TOKENS, SEGMENTS)
-    assert said.startswith("Most looked at: [SEP] with 100 %") and "Inside the own text 57 %" in said
+    assert said.startswith("Most looked at: [SEP] with 100 %") and "Inside its own text 57 %" in said
     assert not any(name in said for name in ("vertical", "diagonal", "block", "heterogeneous"))
     assert "One text." in describe_map(np.full((2, 2), 0.5), ["a", "b"])
     assert "nan" not in describe_map(np.ones((1, 1)), ["a"], (0,))

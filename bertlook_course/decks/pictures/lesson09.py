@@ -58,7 +58,7 @@ def token_picture(deck: Deck, text: str = _SHORT) -> Picture:
     seen = extract_attention(deck.encoder, text)
     near, far = deck.nearest_of_two_layers(), np.unravel_index(deck.distances.argmax(), deck.distances.shape)
     pairs = {f"{deck.names[a]} and {deck.names[b]}": _by_token(seen, a, b) for a, b in (near, far)}
-    said = "; ".join(f"{name} {values.sum():.2f} nats" for name, values in pairs.items())
+    said = "; ".join(f"{name}: {values.sum():.2f} nats" for name, values in pairs.items())
     return figure_picture(
         token_sums_figure(seen.tokens, pairs, limit=np.log(2)),
         f"{deck.Subject}, one sentence: {said}.",
@@ -78,7 +78,7 @@ def shepard_picture(deck: Deck) -> Picture:
     return _wide(
         shepard_figure(deck.distances, deck.map.points),
         f"{deck.Subject}'s {len(deck.upper[0])} pairs of heads on the map of the next slide. On the dotted line a distance is "
-        f"drawn as measured; how far the points lie off it is the stress, {deck.map.stress:.3f}.",
+        f"drawn as measured; the stress, {deck.map.stress:.3f}, says how far off it the points lie.",
     )
 
 

@@ -119,7 +119,7 @@ def gains_printed_picture() -> Picture:
     return render_gain_grid(
         {task: _gained(row) for task, row in found.items()},
         expected,
-        "BERT-base, from the released scores: per cent of a task's gain that come with each layer; brown: the score falls. Triangle: the "
+        "BERT-base, from the released scores: each layer's share of a task's gain, per cent; brown: the score falls. Triangle: the "
         f"expected layer, first {first} ({expected[first]:.2f}), last {last} ({expected[last]:.2f}). No intervals were published.",
         numbers=(published_layers_table("BERT-base"),),
     )

@@ -242,7 +242,7 @@ def describe_offsets(values, offsets: Sequence[int] = tuple(range(-8, 9))) -> st
     """Where a profile has its peak, and how much of all attention lies in the window.
 
     >>> describe_offsets([0.7, 0.1, 0.0], [-1, 0, 1])
-    'Most goes to offset -1, the previous token (0.700); within these offsets lie 0.800 of all attention.'
+    'Most goes to offset -1, the previous token (0.700); these offsets hold 0.800 of all attention.'
     """
     values = as_array(values)
     peak = int(values.argmax())
@@ -251,5 +251,5 @@ def describe_offsets(values, offsets: Sequence[int] = tuple(range(-8, 9))) -> st
     name = names.get(offset, f"{abs(offset)} tokens {'back' if offset < 0 else 'ahead'}")
     return (
         f"Most goes to offset {offset:+d}, {name} ({number(values[peak])}); "
-        f"within these offsets lie {number(values.sum())} of all attention."
+        f"these offsets hold {number(values.sum())} of all attention."
     ).replace("offset +0", "offset 0")

@@ -189,7 +189,7 @@ def render_rise(
     body += step(_guess(guesses, centres[masked], top))
     what = (
         f"{n} tokens rise through {n_layers} layers as vectors, each drawn as a strip of colours. In every layer, lines show which token "
-        f"reads which, the mean of {weights.shape[1]} heads, where it is a tenth and more. From the vector that then stands in the place "
+        f"reads which, the mean of {weights.shape[1]} heads, where it is a tenth or more. From the vector that then stands in the place "
         f"of {quoted(tokens[masked])} the model guesses {', '.join(f'{piece} {percent(share)}' for piece, share in guesses)}."
     )
     return Picture(body, WIDTH, floor + 96, title="From a text to a guess", sentence=what, font_size=FONT)
@@ -267,8 +267,8 @@ def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys,
     body += step(head.weighs()) + step(head.averages()) + step(head.adds(output))
     scores, weights, most = head.scores, head.weights, int(head.weights.argmax())
     what = (
-        f"One head, for {head.who}. Its query meets the key of each of {n} tokens: {scores.min():.0f} to {scores.max():.0f}. "
-        f"Divided by the root of {size} and through the softmax these are weights; {quoted(tokens[most])} gets most, "
+        f"One head, for {head.who}. Its query meets the keys of {n} tokens; the scores are {scores.min():.0f} to {scores.max():.0f}. "
+        f"Division by the root of {size} and the softmax make them weights; {quoted(tokens[most])} gets most, "
         f"{percent(weights[most])}. The values, averaged by the weights, are carried back to {stream.shape[1]} numbers and "
         f"added to the vector of {head.who}."
     )

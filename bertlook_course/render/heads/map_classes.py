@@ -111,7 +111,7 @@ def describe_map(weights, tokens: Sequence[str], segment_ids: Sequence[int] | No
     if len(sizes) > 1:
         chance = float(((sizes / len(tokens)) ** 2).sum())
         said.append(
-            f"Inside the own text {percent(scores.block.item() + chance)}, where uniform attention would keep "
+            f"Inside its own text {percent(scores.block.item() + chance)}, where uniform attention would keep "
             f"{percent(chance)}; spread over it {percent(scores.spread.item())} of the most that is possible"
         )
     else:

@@ -52,7 +52,7 @@ def pattern_nulls(attention: Attention) -> Picture:
     )
     caption = (
         "The head that shows each pattern most on this pair of texts. Below, its null model: the mean row of its text, any neighbour as "
-        "near, or an even spread. Rows look; dark is much."
+        "near, or an even spread. Rows look; darker means more."
     )
     words = TextTable(
         ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]

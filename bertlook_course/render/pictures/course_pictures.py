@@ -114,8 +114,8 @@ def ledger_line_picture() -> Picture:
         body.append(text(x, top, first, anchor=anchor, fill=MUTED))
         body.append(text(x, top + 32, second, anchor=anchor, fill=MUTED))
     sentence = (
-        "A made-up line. Holds: the whole interval meets what the claim needs, and the twin's own interval (not drawn) neither does nor "
-        "overlaps it. Does not hold: the whole interval lies on the other side. Otherwise: undecided."
+        "A made-up line. Holds: the whole interval meets what the claim needs, and the twin's (not drawn) does not, and the two do not "
+        "overlap. Does not hold: the whole interval lies on the other side. Otherwise: undecided."
     )
     return Picture(body, _WIDTH, 352, "How to read a line of the ledger", sentence, _EM, wide=True)
 

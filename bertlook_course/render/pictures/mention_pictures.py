@@ -124,7 +124,7 @@ def rules_picture(document, limit: int = 1) -> Picture:
         if silent:
             right = lefts[-1] + wide[-1]
             body.append(text(right, foot + 46, f"{', '.join(silent)}: no answer ✗", anchor="end", fill=MUTED))
-    sentence = "From the framed mention back to what each rule answers: solid and ✓ if it is the same thing."
+    sentence = "An arc goes from the framed mention to each rule's answer; it is solid, with ✓, if the answer is right."
     return Picture(
         body,
         _WIDTH,

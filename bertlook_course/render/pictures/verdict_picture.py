@@ -69,8 +69,8 @@ def claim_picture(verdicts: Sequence) -> Picture:
         top += high
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
     caption = (
-        f"{counts_sentence(verdicts)} Dotted: what the claim needs, to its right; each row has its own scale. Bar: 95 % interval of "
-        f"{model_name(verdicts)}{'; grey square: random twin' if any(map(has_twin, verdicts)) else ''}."
+        f"{counts_sentence(verdicts)} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
+        f"{model_name(verdicts)}, 95 % interval{'; grey square: random twin' if any(map(has_twin, verdicts)) else ''}."
     )
     return ClaimPicture(
         body,

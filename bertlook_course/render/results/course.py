@@ -85,22 +85,23 @@ def describe_course(to: str | int | None = None) -> str:
     """
     if to is None:
         arrows = sum(len(one.needs) for one in LESSONS)
-        return f"{len(LESSONS)} lessons in {len(PARTS)} parts; {arrows} arrows lead to each lesson from those it stands on."
+        return f"{len(LESSONS)} lessons in {len(PARTS)} parts; {arrows} arrows, each to a lesson from one that it builds on."
     way = paths_to(to)
     numbers = ", ".join(str(int(one.number)) for one in way)
     return f"The way to lesson {int(way[-1].number)}, {way[-1].short}: lessons {numbers}."
 
 
 def lesson_table(lessons: Sequence[Lesson] = LESSONS) -> TextTable:
-    """What each lesson asks, and what it stands on."""
+    """What each lesson asks, and what it builds on."""
     rows = [[one.number, one.question, ", ".join(str(int(n)) for n in one.needs) or "-"] for one in lessons]
     return TextTable(["lesson", "asks", "builds on"], rows)
 
 
 def _spoken(one: Lesson) -> str:
     needs = " and ".join(str(int(n)) for n in one.needs)
+    lessons = "lessons" if len(one.needs) > 1 else "lesson"
     return f"{one.number} {one.label}. {one.question}" + (  # begins as it is seen
-        f" Stands on lesson {needs}." if needs else ""
+        f" Builds on {lessons} {needs}." if needs else ""
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...storage import HERE, SHIPPED, origins
 
-WHAT = "Fits and trainings on these slides"
+WHAT = "Fits and training runs on these slides"
 
 
 def evidence_line() -> str:

@@ -26,7 +26,7 @@ def misconception_table(entries: Sequence, results: Sequence, *, truth: bool = F
         If there are not as many results as entries, or none.
     """
     _check(entries, results)
-    header = ["one hears", "what the data say", *(["what is true"] if truth else []), "verdict"]
+    header = ["often said", "what the data say", *(["what is true"] if truth else []), "verdict"]
     rows = [
         [f"“{entry.says}”", result.sentence, *([entry.true] if truth else []), _verdict(result)]
         for entry, result in zip(entries, results)

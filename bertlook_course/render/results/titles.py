@@ -130,13 +130,13 @@ def _arcs(key, weights, what: str, *, special: bool = False):
             )
         i, j = np.unravel_index(chosen.argmax(), chosen.shape)
         left_out = (
-            "; weights to itself are not drawn"
+            ", without a token's weight to itself"
             if special
-            else "; special tokens and weights to itself are not drawn"
+            else ", without special tokens or a word's weight to itself"
         )
         sentence = (
-            f"BERT-base, {what}: weights of a tenth and more{left_out}. The largest: "
-            f"{tokens[i]} → {tokens[j]}, {chosen[i, j]:.2f}."
+            f"BERT-base, {what}: weights of a tenth or more{left_out}. The largest: "
+            f"{tokens[i]} → {'the other ' * (tokens[i] == tokens[j])}{tokens[j]}, {chosen[i, j]:.2f}."
         )
         return [*arcs, *body], base + 2.4 * _EM, sentence, _recording().badge
 
@@ -175,7 +175,7 @@ def _maps(key, choose: Callable, per_row: int, what: str, *, high: float = 1):
             )
         rows = -(-len(chosen) // per_row)
         said = " / ".join([key] if isinstance(key, str) else key).rstrip(".")
-        sentence = f"BERT-base, {what}, on “{said}”. A row looks, a column is looked at; dark is much."
+        sentence = f"BERT-base, {what}, on “{said}”. A row looks, a column is looked at; darker means more."
         return body, rows * step, sentence, _recording().badge
 
     return draw
@@ -302,7 +302,7 @@ def _families(colour: str):
             f'<path d="M{c(end)} {c(y)}L{c(x)} {c(y)}" stroke="{MUTED}" stroke-width="2"/>'
             + text(end + 12 * side, y, name, anchor="start" if side > 0 else "end")
         )
-    sentence = "BERT-base: 144 heads on a plane, near where their maps are alike (Clark et al. 2019, Figure 6). Grey heads have no name."
+    sentence = "BERT-base: 144 heads on a plane, close together if their maps are alike (Clark et al. 2019, Figure 6). Grey heads have no label."
     return body, _TALL, sentence, _PRINTED
 
 
@@ -331,7 +331,7 @@ _PICTURES = {
     "02": _maps(_STORE, _best_for_patterns, 6, "for each pattern the head that shows it most"),
     "03": _grids(
         _surface,
-        "BERT-base, 12 layers (down) of 12 heads: share of attention that goes there, mean of 12 short inputs; dark is much.",
+        "BERT-base, 12 layers (down) of 12 heads: share of attention that goes there, mean of 12 short inputs; darker means more.",
         "BERT-base, recorded",
     ),
     "04": _arcs(

@@ -24,7 +24,7 @@ def describe_reading(attention) -> str:
     said = f"{_count(n, 'token')}: {_count(len(pieces), 'word')} and punctuation marks in {_count(n - special, 'wordpiece')}, and {_count(special, 'special token')}."
     if split:
         verb = "is" if len(split) == 1 else "are"
-        said += f" Cut into pieces {verb} {', '.join(f'“{word}”' for word in split)}."
+        said += f" {', '.join(f'“{word}”' for word in split)} {verb} cut into pieces."
     else:
         said += " No word is cut."
     return said
