@@ -224,9 +224,13 @@ def _in_sentence(sentence, parts: Sequence[tuple[int, int]], values: dict[str, s
 
 
 def _entity_fields(path: Path) -> list[str]:
-    """Names of the parts of an Entity value, from the file's own header; the usual order where there is none."""
+    """Names of the parts of an Entity value, from the file's own header; where there is none, as its first mention has them."""
     with open_text(path) as file:
         for line in file:
+            if re.search(r"\bEntity=\([a-z]+-\d+\b", line):  # AMALGUM: what it is, then which
+                return ["etype", "GRP"]
+            if "Entity=(" in line:
+                break
             if match := re.match(r"#\s*global\.Entity\s*=\s*(\S+)", line):
                 # The cluster is called GRP in GUM and eid in CorefUD.
                 fields = ["GRP" if name == "eid" else name for name in match.group(1).split("-")]
@@ -265,7 +269,8 @@ def entity_spans(sentence, fields, where) -> list[tuple[tuple[tuple[int, int], .
                 values = dict(zip(fields, (single or begin).split("-", len(fields) - 1)))
                 opened.setdefault(values["GRP"], []).append((first, values))
             if single or end:
-                name = values["GRP"] if single else end.partition("-")[0]
+                closing = dict(zip(fields, end.split("-", len(fields) - 1))) if "-" in end else {"GRP": end}
+                name = values["GRP"] if single else closing.get("GRP", end)
                 if not opened.get(name):
                     raise ValueError(
                         f"{where}, word {last}: Entity={value} closes {name!r}, which is not open."
@@ -361,9 +366,11 @@ def _json_document(line: str, where: str, number: int) -> CorefDocument:
 
 def _json_mention(m, words, upos, where) -> Mention:
     try:
-        span, cluster = m["span"], str(m["cluster"])
+        span, cluster = m["span"], m["cluster"]
     except (KeyError, TypeError):
         raise ValueError(f"{where}: a mention needs span [start, end) and cluster; got {m!r:.80}.") from None
+    if type(cluster) not in (str, int):  # two without a cluster are not one
+        raise ValueError(f"{where}: a cluster is a name or a whole number; got {m!r:.80}.")
     start, end = json_span(span, len(words), f"{where}, mention")
     if end - start > MOST_WORDS:
         raise ValueError(f"{where}, mention: {_too_long(end - start)}")
@@ -379,7 +386,7 @@ def _json_mention(m, words, upos, where) -> Mention:
         start=start,
         end=end,
         head=head,
-        cluster=cluster,
+        cluster=str(cluster),
         span=span,
         head_at=head - start,
         upos=tag,

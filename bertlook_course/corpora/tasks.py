@@ -16,7 +16,7 @@ from pathlib import Path
 from bertlook_teach.disk import data_path
 
 from ..metrics import METRICS
-from .texts import from_json, json_lines, open_text
+from .texts import cells_of, from_json, json_lines, open_text
 
 SHIPPED = ("same-topic", "agreement", "sentiment")
 
@@ -305,7 +305,7 @@ def _jsonl(path: Path) -> Iterator[tuple[int, Example]]:
 def _tsv(path: Path) -> Iterator[tuple[int, Example]]:
     with open_text(path) as file:
         lines = (
-            (number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(file, 1) if line.strip()
+            (number, cells_of(line.rstrip("\r\n"))) for number, line in enumerate(file, 1) if line.strip()
         )
         header = next(lines, None)
         if header is None:

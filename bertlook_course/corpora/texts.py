@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -36,6 +37,20 @@ def read_texts(path: str | Path) -> list[str]:
     return list(iter_texts(path))
 
 
+def cells_of(line: str) -> list[str]:
+    """The cells of a line of TSV. Quotes belong to a text, but for those that pandas and csv put around one with quotes in it.
+
+    >>> cells_of('"He said ""hi"" to me."\\t"Yes."')
+    ['He said "hi" to me.', '"Yes."']
+    """
+    cells = line.split("\t")
+    quoted = (re.fullmatch(r'"((?:[^"]|"")*)"', cell) for cell in cells)
+    return [
+        match[1].replace('""', '"') if match and '""' in match[1] else cell
+        for match, cell in zip(quoted, cells)
+    ]
+
+
 def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[str, str]]:
     """The pairs of texts of a file, in either of two forms.
 
@@ -55,7 +70,7 @@ def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[st
         if tabbed is None and line:
             tabbed = "\t" in line
         if tabbed and line:
-            block = line.split("\t")
+            block = cells_of(line)
         elif line:
             block.append(line)
             continue

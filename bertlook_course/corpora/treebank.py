@@ -102,13 +102,14 @@ def iter_conllu(
         raise ValueError(f"on_error must be 'stop' or 'skip'; got {on_error!r}.")
     left_out = [] if skipped is None else skipped
     before = len(left_out)
-    doc_id, found = "", False
+    doc_id, found, columns = "", False, None
     for start, lines in _conllu_blocks(path):
+        columns = _columns(lines) or columns
         doc_id = _document(
             lines, doc_id, f"{Path(path).name}, line {start}"
         )  # also of one that will be left out
         try:
-            sentence = _parse_block(lines, start, doc_id)
+            sentence = _parse_block(lines, start, doc_id, columns)
         except _BrokenSentence as error:
             broken = SkippedSentence(str(path), error.line, error.reason)
             if on_error == "stop":
@@ -168,7 +169,13 @@ def _document(lines: list[str], doc_id: str, place: str) -> str:
     return doc_id
 
 
-def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
+def _columns(lines: list[str]) -> list[str] | None:
+    """The order of the columns of the whole file, where these lines name it (CoNLL-U Plus)."""
+    named = (re.match(r"#\s*global\.columns\s*=(.*)", line) for line in lines)
+    return next((match[1].lower().split() for match in named if match), None)
+
+
+def _parse_block(lines: list[str], start: int, doc_id: str, columns: list[str] | None) -> TreebankSentence:
     import conllu  # here, so that reading plain texts does not need it
 
     if not hasattr(conllu, "exceptions"):
@@ -176,9 +183,12 @@ def _parse_block(lines: list[str], start: int, doc_id: str) -> TreebankSentence:
             f"{conllu.__file__} stands in the way of the library conllu; take it off PYTHONPATH, or rename it."
         )
 
+    if columns and set(columns) != set(conllu.parser.DEFAULT_FIELDS):
+        said = f"global.columns names {' '.join(columns).upper()}; expected the ten columns of CoNLL-U, in any order."
+        raise _BrokenSentence(start, said)
     _check_lines(lines, start)
     try:
-        [tokens] = conllu.parse("\n".join(lines) + "\n\n")
+        [tokens] = conllu.parse("\n".join(lines) + "\n\n", fields=columns)
     except (conllu.exceptions.ParseException, ValueError) as error:
         raise _BrokenSentence(start, f"not readable as CoNLL-U: {error}.") from error
     if len(tokens) != sum(not line.startswith("#") for line in lines) or any(

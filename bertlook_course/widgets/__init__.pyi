@@ -24,7 +24,6 @@ from .panels.paper_page import read_paper as read_paper
 from .panels.pattern_view import PatternView as PatternView
 from .panels.recorded_explorer import RecordedExplorer as RecordedExplorer
 from .panels.recording_file import RecordingFile as RecordingFile
-from .panels.side_by_side import SideBySide as SideBySide
 from .panels.six_lenses import MOST_TOKENS as MOST_TOKENS
 from .panels.six_lenses import MOST_WORK as MOST_WORK
 from .panels.six_lenses import LensView as LensView

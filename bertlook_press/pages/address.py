@@ -43,6 +43,8 @@ def playground_link(explorer: HeadExplorer, page: str = "playground.html") -> st
         state["model"] = name
     if explorer.head_map.measure in others:
         state["map"] = explorer.head_map.measure
+    if view.level_index:
+        state["of"] = view.level_index
     for side in ("query", "key"):
         if getattr(view, side) >= 0:
             state[side] = getattr(view, side) + 1

@@ -18,7 +18,7 @@ import numpy as np
 from array_api_compat import is_numpy_array
 
 from ..disk import Table
-from ..model import array_namespace, head_label
+from ..model import array_namespace, as_maps, head_label
 from ..stats import REPLICATES, draws, monte_carlo_p, sample_interval
 from .profile import UNLABELLED
 from .surface import attention_weights
@@ -91,7 +91,7 @@ def js_distances(attention, *, smoothing: float = SMOOTHING, per_token: bool = T
     """
     if not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is a share between 0 and 1; got {smoothing}.")
-    weights = getattr(attention, "weights", attention)
+    weights = as_maps(attention)
     if weights.ndim not in (3, 4):
         raise ValueError(
             "distances need the maps of all heads of one input, shape (layer, head, query, key) or (head, query, key); "
@@ -100,13 +100,10 @@ def js_distances(attention, *, smoothing: float = SMOOTHING, per_token: bool = T
     weights = attention_weights(weights)
     n = weights.shape[-1]
     maps = weights.reshape((-1, n * n))
-    if is_numpy_array(maps):
-        if maps.dtype not in (np.float32, np.float64):
-            maps = maps.astype(np.float32 if maps.dtype == np.float16 else np.float64)
-        sums = _mixture_sums(maps, smoothing, n)
-    else:
-        sums = _mixture_sums_elsewhere(maps, smoothing, n)
-    xp = array_namespace(sums)
+    xp = array_namespace(maps)
+    if maps.dtype not in (xp.float32, xp.float64):
+        maps = xp.astype(maps, xp.float32)
+    sums = (_mixture_sums if is_numpy_array(maps) else _mixture_sums_elsewhere)(maps, smoothing, n)
     own = xp.linalg.diagonal(sums)
     distances = (own[:, None] + own[None, :]) / 2 - sums
     distances = xp.where(distances > 0, distances, xp.zeros_like(distances))  # rounding leaves -1e-9

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..model import as_maps
+
 FLOW_TOKENS = (
     20  # a flow is one maximum-flow problem per pair of tokens and layer: cost grows as n to the fourth
 )
@@ -125,7 +127,7 @@ def attention_flow(maps, *, residual: float = 0.5) -> np.ndarray:
 
 
 def _maps(maps) -> np.ndarray:
-    maps = np.asarray(getattr(maps, "weights", maps), dtype=float)
+    maps = np.asarray(as_maps(maps), dtype=float)
     if maps.ndim not in (3, 4) or maps.shape[-1] != maps.shape[-2] or 0 in maps.shape:
         raise ValueError(
             f"maps must have shape (layer, head, query, key) or (layer, query, key), with as many queries as keys; got {maps.shape}."

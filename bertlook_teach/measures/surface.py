@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from array_api_compat import device
 
-from ..model import PADDING, Attention, array_namespace
+from ..model import PADDING, Attention, array_namespace, as_maps
 
 
 def uniform_baseline(measure: Callable) -> Callable:
@@ -90,7 +90,7 @@ def attention_weights(attention, *, cross: bool = False):
                 "attention_entropy, attention_share and special_token_attention have a meaning there."
             )
         return attention.weights  # from_arrays has checked its rows
-    return _once(attention, "rows", lambda: _checked_rows(getattr(attention, "weights", attention)))
+    return _once(attention, "rows", lambda: _checked_rows(as_maps(attention)))
 
 
 # What several measures need of the same Attention is worked out once: its rows are checked, its entropies taken.

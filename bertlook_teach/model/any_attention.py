@@ -8,10 +8,15 @@ import numpy as np
 
 from .in_memory import is_in_memory
 from .tokenizing import letters_of_bytes
-from .words import CONTINUES, SPACES
+from .words import CONTINUES, SPACES, looks_special
 
 _SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
 _COARSE = 1e-2  # bfloat16 keeps eight binary digits of a weight
+
+_LINE_ENDS, _LINE_BYTES = (
+    "ĊĉčĠ\n\t\r",
+    ("<0x0A>", "<0x09>", "<0x0D>"),
+)  # as byte-level tokenizers spell them, or leave them
 
 PADDING = frozenset({"[PAD]", "<pad>", "<PAD>", "<|pad|>"})
 
@@ -126,9 +131,23 @@ def _many_texts(count: int) -> str:
     )
 
 
+def as_maps(given):
+    """The weights of an Attention, an array as it is, and what a model hands over as a tuple or in bfloat16 as an array."""
+    weights = getattr(given, "weights", given)
+    if isinstance(weights, (tuple, list)):
+        layers = bool(weights) and getattr(weights[0], "ndim", 0) == 4
+        return stacked_weights(weights) if layers or not weights else np.asarray(weights, dtype=float)
+    return _plain(weights) if "bfloat16" in str(getattr(weights, "dtype", "")) else weights
+
+
 def not_padding(weights: np.ndarray, tokens: Sequence[str]) -> np.ndarray:
-    """Which tokens to keep, bool of shape (token,): padding is called so, and no other token looks at it."""
+    """Which tokens to keep, bool of shape (token,): padding is called so, or fills an end of the text, and no other token looks at it."""
     padding = np.array([token in PADDING for token in tokens])
+    for order in (slice(None), slice(None, None, -1)):  # GPT-2 is padded with the token that ends a text
+        first, *others = tokens[order]
+        length = next((i for i, token in enumerate(others, 1) if token != first), 0)
+        if length > 1 and looks_special(first):
+            padding[order][:length] = True
     return ~(padding & ~weights[:, :, ~padding].any(axis=(0, 1, 2)))
 
 
@@ -169,21 +188,28 @@ def words_from_marks(
     >>> words_from_marks(["The", "Ġun", "real"], [False] * 3)
     ((0, 1, 1), ('The', 'unreal'))
 
-    A mark that stands alone belongs to what follows.
+    A mark that stands alone belongs to what follows, the end of a line to what stands before.
 
     >>> words_from_marks(["▁The", "▁", "▁cat"], [False] * 3)
     ((0, 1, 1), ('The', 'cat'))
+    >>> words_from_marks(["Ġcats", "Ċ", "dogs"], [False] * 3)
+    ((0, 0, 1), ('cats', 'dogs'))
     """
     marked = any(token.startswith(SPACES) for token, is_special in zip(tokens, special) if not is_special)
     ids: list[int | None] = []
     words: list[str] = []
-    marks = "".join(SPACES)
+    marks, ended = "".join(SPACES), False
     for token, is_special in zip(tokens, special):
         continues = len(token) > 2 and token.startswith(CONTINUES)
         if is_special:
             ids.append(None)
             continue
         inside = bool(ids) and ids[-1] is not None
+        if inside and token.strip(_LINE_ENDS) in ("", *_LINE_BYTES):
+            ids.append(ids[-1])
+            ended = True
+            continue
+        inside, ended = inside and not ended, False
         if inside and not words[-1].strip(marks):
             words[-1] = token.lstrip(marks) or token
         elif inside and (continues or (marked and not token.startswith(SPACES))):

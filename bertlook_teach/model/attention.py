@@ -157,11 +157,11 @@ class Attention:
         b_start = n_queries if sentence_b_start is None else sentence_b_start
         if len(special) != n_queries:
             raise ValueError(f"special has one entry a token, {n_queries}; got {len(special)}.")
-        if not 0 <= b_start <= n_queries:
+        if not 0 <= b_start <= n_queries or b_start != int(b_start):
             raise ValueError(f"sentence_b_start is a position from 0 to {n_queries}; got {b_start}.")
         if key_tokens is None:  # a row of a padded batch
             kept = not_padding(weights, tokens)
-            weights, b_start = weights[:, :, kept][..., kept], int(kept[:b_start].sum())
+            weights, b_start = weights[:, :, kept][..., kept], int(kept[: int(b_start)].sum())
             tokens, special = (tuple(one for one, keep in zip(of, kept) if keep) for of in (tokens, special))
         check_rows(weights, tokens)
         flags, n_queries = tuple(special), len(tokens)
@@ -182,7 +182,7 @@ class Attention:
             key_tokens=key_tokens,
             key_special=None if key_tokens is None else tuple(map(looks_special, key_tokens)),
             causal=bool(causal),
-            grid=None if grid is None else tuple(grid),
+            grid=None if grid is None else tuple(map(int, grid)),
         )
 
     @property

@@ -206,8 +206,8 @@ class Encoder:
         # Fused attention answers with an empty tuple and no error; nothing downstream may see that.
         if len(maps) != self.n_layers:
             raise RuntimeError(
-                f"{self.name} gave {len(maps)} attention maps for {self.n_layers} layers. Load it with load_encoder(), which "
-                "asks for the plain ('eager') attention implementation; fused attention returns no weights."
+                f"{self.name} gave {len(maps)} attention maps for {self.n_layers} layers. Either its attention is fused, which returns no "
+                "weights (load_encoder() asks for the plain one, 'eager'), or it has layers of another kind, and cannot be shown."
             )
         return list(maps), captured
 

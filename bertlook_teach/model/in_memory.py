@@ -45,8 +45,14 @@ def taken(given, tokenizer=None, device=None) -> tuple:
     TypeError
         If there is no tokenizer, or one that cannot say where its pieces come from.
     """
+    if isinstance(given, type):
+        raise TypeError(
+            f"{given.__name__} is a class; give a model, such as {given.__name__}.from_pretrained(name)."
+        )
     original = _only_model(given)
     name, config = type(original).__name__, original.config.to_dict()
+    if not any(path.rpartition(".")[2] == "decoder" for path, _ in original.named_modules()):
+        config["is_encoder_decoder"] = False  # the encoder of such a model, alone
     tokenizer = _own_tokenizer(
         getattr(given, "tokenizer", None) if tokenizer is None else tokenizer, original
     )
@@ -68,7 +74,10 @@ def taken(given, tokenizer=None, device=None) -> tuple:
             f"{name} cannot be copied as it lies in memory: {first_line(error)}. Save it by model.save_pretrained(folder) and "
             "tokenizer.save_pretrained(folder), and take load_encoder(folder)."
         ) from error
-    return as_read(whole.base_model), whole, tokenizer
+    base = whole
+    while base.base_model is not base:  # DPR's encoder holds a BERT in which another one is the base
+        base = base.base_model
+    return as_read(base), whole, tokenizer
 
 
 def _only_model(given):

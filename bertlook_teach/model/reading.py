@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
@@ -338,18 +339,16 @@ def iter_attention(
     items = iter(enumerate(corpus))
     if _is_recording(encoder):
         for number, item in items:
-            try:
-                yield encoder.recall(item, segments=segments, truncate=truncate, vectors=vectors)
-            except ValueError as error:
-                raise ValueError(f"item {number} of the corpus: {error}") from None
+            with _said_of(number):
+                recalled = encoder.recall(item, segments=segments, truncate=truncate, vectors=vectors)
+            yield recalled
         return
 
     def readings() -> Iterator[Reading]:
         for number, item in items:
-            try:
-                yield read(encoder, item, segments=segments, truncate=truncate)
-            except ValueError as error:
-                raise ValueError(f"item {number} of the corpus: {error}") from None
+            with _said_of(number):
+                reading = read(encoder, item, segments=segments, truncate=truncate)
+            yield reading
 
     yield from evenly(
         readings(),
@@ -357,6 +356,15 @@ def iter_attention(
         length=lambda reading: reading.n_tokens,
         size=batch_size,
     )
+
+
+@contextmanager
+def _said_of(number: int) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"item {number} of the corpus: {error}") from None
 
 
 def check_encoder(encoder) -> None:

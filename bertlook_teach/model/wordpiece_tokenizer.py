@@ -135,6 +135,8 @@ class _Encoded(dict):
 
 def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
     """The tokenizer of a folder, or None where transformers would read it in another way, or not at all."""
+    from tokenizers import Tokenizer
+
     try:
         settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         text = (folder / "tokenizer.json").read_text(encoding="utf-8")
@@ -150,7 +152,9 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
         written = json.loads(text)
         if not _is_usual(settings, written, named):
             return None
-        backend = _backend(text, written)
+        backend = Tokenizer.from_str(text)
+        backend.no_truncation()  # what a file asks for here, transformers too overrides at each call
+        backend.no_padding()
         pair, numbers = (
             backend.encode("a", "a"),
             {p: backend.token_to_id(p) for p in ("[CLS]", "[SEP]", "a")},
@@ -163,19 +167,6 @@ def wordpiece_tokenizer(folder: Path) -> WordPieceTokenizer | None:
         return None
     _READ[digest] = found = WordPieceTokenizer(backend, folder, longest)
     return found
-
-
-def _backend(text: str, written: dict):
-    try:
-        from tokenizers import Tokenizer
-    except ModuleNotFoundError:  # in a browser
-        from .plain_wordpieces import PlainWordPieces
-
-        return PlainWordPieces(written)
-    backend = Tokenizer.from_str(text)
-    backend.no_truncation()  # what a file asks for here, transformers too overrides at each call
-    backend.no_padding()
-    return backend
 
 
 def _is_usual(settings: dict, written: dict, named: dict) -> bool:

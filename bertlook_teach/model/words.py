@@ -16,14 +16,17 @@ CONTINUES = "##"  # a wordpiece that goes on with the word before
 
 SPACES = ("Ġ", "▁")  # what stands for a space at the start of a word elsewhere
 
-_SPECIAL = re.compile(r"\[[A-Za-z]+\d*\]|<[a-z]+>|</s>|<\|[a-z_]+\|>")
+_SPECIAL = re.compile(
+    r"\[(cls|sep|pad|bos|eos)\]|</?(s|cls|sep|pad|bos|eos)>|<\|[a-z_]+\|>|<(start|end)_of_[a-z]+>",
+    re.IGNORECASE,
+)
 
 
 def looks_special(token: str) -> bool:
-    """Whether a token is written like one the tokenizer adds: [CLS], [SEP], <s>, </s>, <|endoftext|>.
+    """Whether a token is written like one put around a text: [CLS], </s>, <|endoftext|>; [MASK] and [UNK] stand for a piece of it.
 
-    >>> [looks_special(token) for token in ("[CLS]", "</s>", "cat", "[", "<3")]
-    [True, True, False, False, False]
+    >>> [looks_special(token) for token in ("[CLS]", "</s>", "<EOS>", "[MASK]", "cat", "<3")]
+    [True, True, True, False, False, False]
     """
     return _SPECIAL.fullmatch(token) is not None
 

@@ -109,3 +109,4 @@ from .head_view import STYLES as STYLES
 from .head_view import HeadView as HeadView
 from .links import link_heads as link_heads
 from .links import link_traits as link_traits
+from .side_by_side import SideBySide as SideBySide

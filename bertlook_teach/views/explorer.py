@@ -172,7 +172,7 @@ class HeadExplorer(ipywidgets.VBox):
     ):
         refuse_unknown(type(self), unknown, traits=False)
         if isinstance(encoder, (list, tuple)) and isinstance(text, str):
-            raise TypeError("an explorer shows one model; bertlook_course.widgets.SideBySide shows two.")
+            raise TypeError("an explorer shows one model; bertlook_teach.views.SideBySide shows two.")
         encoder, minus = (
             load_encoder(one, tokenizer) if is_in_memory(one) else one for one in (encoder, minus)
         )

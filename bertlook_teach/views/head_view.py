@@ -306,9 +306,11 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
 
     @traitlets.validate("query", "key")
     def _a_token(self, proposal):
+        return -1 if proposal["value"] == -1 else self.check_choice(proposal)
+
+    def limits(self) -> dict[str, int]:
         text = self.texts.get(self.level, {"tokens": ()})
-        n = len((text.get("keys", text) if proposal["trait"].name == "key" else text)["tokens"])
-        return proposal["value"] if -1 <= proposal["value"] < n else -1
+        return super().limits() | {"query": len(text["tokens"]), "key": len(text.get("keys", text)["tokens"])}
 
     @traitlets.validate("quantity")
     def _known_quantity(self, proposal):

@@ -49,7 +49,7 @@ from bertlook_course.widgets import SixLenses
 from bertlook_course.widgets import AblationBench
 from bertlook_course.widgets import PaperPage
 from bertlook_course.widgets import PatternView
-from bertlook_course.widgets import SideBySide
+from bertlook_teach.views import SideBySide
 from bertlook_course.widgets import WeightedText
 
 specimen = load_encoder("specimen")

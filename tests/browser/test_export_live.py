@@ -322,7 +322,7 @@ def test_the_hidden_word_is_guessed_and_answered_as_in_python(live, specimen):
             answered(live, lambda typed_in=text: typed(live, typed_in, 2))
             expected.text_box.text.value = text
         assert not game.locator("table").is_visible() and "Right word" not in caption.inner_text()
-        game.locator("button").click()
+        game.locator("button.bl-switch-button").click()
         assert caption.inner_text() == expected.view.sentence
         assert [piece for piece, _ in guesses_of(game)[0]] == [piece for piece, _ in expected.view.guesses]
         for answer in ("Closed", "unbelievably so", expected.view.guesses[2][0]):
@@ -344,7 +344,7 @@ def test_the_hidden_word_is_guessed_and_answered_as_in_python(live, specimen):
     answered(live, lambda: typed(live, TEXT, 2))
     answered(live, game.locator(".bl-switch-word").nth(1).click)
     expected.text_box.text.value, expected.view.chosen = TEXT, 1
-    game.locator("button").click()
+    game.locator("button.bl-switch-button").click()
     assert caption.inner_text() == expected.view.sentence and not live.errors
 
 

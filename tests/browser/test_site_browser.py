@@ -428,13 +428,14 @@ def test_the_link_of_an_explorer_opens_what_it_shows(play):
     explorer = HeadExplorer(
         load_encoder("specimen"), "We saw a bird.", measure="to itself", layer=1, head=2, style="grid"
     )
+    explorer.head_view.level = "word"
     explorer.head_view.query, explorer.head_view.key = 2, 4
     page = play(playground_link(explorer, ""), real=True)
     page.locator(".bl-query", has_text="bird").first.wait_for()
     shown = page.evaluate(
-        "['layer', 'head', 'style_index', 'query', 'key'].map((name) => bertlookModels[1].get(name))"
+        "['layer', 'head', 'style_index', 'level_index', 'query', 'key'].map((name) => bertlookModels[1].get(name))"
     )
-    assert shown == [1, 2, 1, 2, 4]
+    assert shown == [1, 2, 1, 1, 2, 4]
     page.locator("#bertlook-views .head_map select").select_option("to itself")
     wait(page, "!bertlookModels[0].get('pair').name")
     assert page.evaluate("bertlookModels[0].get('measure')") == "to itself"

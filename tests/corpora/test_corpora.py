@@ -486,3 +486,44 @@ def test_what_came_later_is_printed_only_where_there_is_some():
     assert "parts" not in repr(Mention(0, 1, 0, "a", "name")) and "parts=((0, 1), (2, 3))" in repr(
         Mention(0, 3, 0, "a", "name", parts=((0, 1), (2, 3)))
     )
+
+
+# --- dialects ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("", [("1", "(person-1"), ("2", "person-1)"), ("3", "(person-6)"), ("4", "(person-1)")]),  # AMALGUM: the kind first
+        ("# global.Entity = entity-GRP-identity\n", [("1", "(person-1-Ann"), ("2", "person-1-Ann)"), ("3", "(person-6)"), ("4", "(person-1)")]),
+        ("# global.Entity = entity-GRP\n", [("1", "(person-1"), ("2", "person-1)"), ("3", "(place-6)"), ("4", "(person-1)")]),
+        ("# global.Entity = GRP-etype\n", [("1", "(1-person"), ("2", "1-person)"), ("3", "(6-person)"), ("4", "(1-person)")]),
+    ],
+)  # fmt: skip
+def test_a_cluster_is_found_wherever_it_stands_in_a_mention(write, header, rows):
+    [document] = read_coreference(write(entities(*rows, begins=f"{header}# newdoc id = d\n"), "a.conllu"))
+    assert [(document.text(m), m.cluster) for m in document.mentions] == [
+        ("w1 w2", "1"),
+        ("w3", "6"),
+        ("w4", "1"),
+    ]
+
+
+def test_mentions_without_a_cluster_are_not_one_thing(write):
+    mentions = '[{"span": [0, 1], "cluster": null}, {"span": [1, 2], "cluster": null}]'
+    path = write(f'{{"doc_id": "d", "tokens": ["he", "him"], "mentions": {mentions}}}', "a.jsonl")
+    with pytest.raises(ValueError, match="a cluster is a name or a whole number; got .*None"):
+        read_coreference(path)
+
+
+def test_columns_in_another_order_are_read_so_in_the_whole_file(write):
+    order = [0, 1, 2, 4, 3, 5, 6, 7, 8, 9]
+    lines = [
+        line if line.startswith("#") or not line else "\t".join(line.split("\t")[i] for i in order)
+        for line in (SENTENCE + SENTENCE).split("\n")
+    ]
+    header = "# global.columns = ID FORM LEMMA XPOS UPOS FEATS HEAD DEPREL DEPS MISC\n"
+    plain = read_conllu(write(SENTENCE + SENTENCE))
+    assert read_conllu(write(header + "\n".join(lines), "plus.conllu")) == plain
+    with pytest.raises(ValueError, match="global.columns names ID FORM; expected the ten columns"):
+        read_conllu(write("# global.columns = ID FORM\n" + SENTENCE, "short.conllu"))

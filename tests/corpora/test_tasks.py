@@ -477,3 +477,16 @@ def test_the_readme_gives_the_baselines_as_they_are(shipped):
         cells = [f"{r.value:.3f} [{r.low:.3f}, {r.high:.3f}]" for r in results.values()]
         sizes = [str(len(split)) for split in (task.train, task.dev, task.test)]
         assert f"| `{name}` | {' | '.join(sizes + cells)} |" in text
+
+
+def test_quotes_that_pandas_puts_around_a_text_are_no_part_of_it(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    texts = ['He said "hi" to me.', "plain", '"Yes."', '"No," he said, "never."', 'it is 5" long']
+    path = tmp_path / "task.tsv"
+    pandas.DataFrame({"sentence": texts, "label": ["a", "b", "a", "b", "a"]}).to_csv(
+        path, sep="\t", index=False
+    )
+    assert [example.text for example in read_examples(path)] == texts
+    raw = tmp_path / "glue.tsv"  # GLUE writes quotes as they are
+    raw.write_text("sentence\tlabel\n" + "".join(f"{text}\ta\n" for text in texts), encoding="utf-8")
+    assert [example.text for example in read_examples(raw)] == texts

@@ -187,7 +187,9 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     assert "gives [" not in words_of(deck.sep_picture())
     monkeypatch.setattr(slides, "collect_evidence", lambda *_: cls)
     said = words_of(deck.second_sink_picture())
-    assert "In layer 2, somebody gives [CLS] 0.50 of the weights; the token has 0.09 of what is added." in said
+    assert (
+        "In layer 2, somebody gives [CLS] 0.50 of the weights; the token has 0.09 of what is added." in said
+    )
     assert "In layer 1, the specimen gives [SEP] 0.60 of the weights" in said
     assert (
         "Its vector is 0.10 times as long" in said and "somebody: [CLS]" in said and "specimen: [SEP]" in said

@@ -9,8 +9,10 @@ import pytest
 from bertlook_teach import Attention
 from bertlook_teach.measures import (
     attention_entropy,
+    attention_rollout,
     attention_share,
     cls_entropy,
+    js_distances,
     offset_attention,
     special_token_attention,
     uniform_baseline,
@@ -195,3 +197,79 @@ def test_bfloat16_is_a_distribution_to_its_digits():
     )
     with pytest.raises(ValueError, match="sums to"):
         Attention.from_arrays(coarse * 0.9, ["a"] * 64)
+
+
+# --- what stands around a text, and what is a piece of it -------------------------------------------------------
+
+
+def test_a_masked_or_unknown_word_is_a_piece_of_the_text():
+    tokens = ["[CLS]", "the", "[MASK]", "sat", "[UNK]", "[SEP]"]
+    seen = Attention.from_arrays(np.full((1, 1, 6, 6), 1 / 6), tokens)
+    assert seen.special == (True, False, False, False, False, True)
+    assert seen.words == ("the", "[MASK]", "sat", "[UNK]")
+
+
+def test_the_ends_of_a_text_are_special_by_any_of_their_names():
+    seen = Attention.from_arrays(np.full((2, 2, 4, 4), 0.25), ["<BOS>", "a", "cat", "<EOS>"])
+    assert seen.special == (True, False, False, True)
+    assert special_token_attention(seen, "sep") == pytest.approx(np.full((2, 2), 0.25))
+
+
+@pytest.mark.parametrize("end", ["Ċ", "ĉ", "<0x0A>", "\n", "ĊĊ"])
+def test_words_do_not_reach_over_the_end_of_a_line(end):
+    seen = Attention.from_arrays(np.full((1, 1, 3, 3), 1 / 3), ["Ġcats", end, "dogs"])
+    assert seen.words == ("cats", "dogs") and seen.word_ids == (0, 0, 1)
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_text_padded_with_the_token_that_ends_it_loses_its_padding(left):
+    text, pads = np.tril(np.ones((3, 3))), np.eye(2)
+    whole = np.zeros((5, 5))
+    (at, of) = (slice(2, 5), slice(0, 2)) if left else (slice(0, 3), slice(3, 5))
+    whole[at, at], whole[of, of] = text / text.sum(axis=1, keepdims=True), pads
+    tokens = ["<|endoftext|>"] * 5
+    tokens[at] = ["The", "Ġcat", "Ġsat"]
+    seen = Attention.from_arrays(whole[None, None], tokens)
+    assert seen.tokens == ("The", "Ġcat", "Ġsat") and seen.causal
+    assert uniform_baseline(attention_entropy)(seen)[0, 0] == pytest.approx(
+        np.log([1, 2, 3]).mean(), abs=1e-6
+    )
+
+
+def test_a_token_that_only_looks_like_padding_stays():
+    seen = Attention.from_arrays(np.eye(3)[None, None], ["<s>", "cat", "</s>"])
+    assert seen.tokens == ("<s>", "cat", "</s>")
+
+
+# --- measures of what a model hands over ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", [attention_entropy, js_distances, attention_rollout])
+@pytest.mark.parametrize("kind", ["tuple", "bfloat16", "nested lists"])
+def test_measures_take_what_a_model_hands_over(measure, kind):
+    torch = pytest.importorskip("torch")
+    maps = np.random.default_rng(0).dirichlet(np.ones(6), size=(2, 3, 6)).astype(np.float32)
+    expected = np.asarray(measure(maps))
+    given = {
+        "tuple": lambda: tuple(torch.tensor(layer[None]) for layer in maps),
+        "bfloat16": lambda: torch.tensor(maps).bfloat16(),
+        "nested lists": maps.tolist,
+    }[kind]()
+    assert np.asarray(measure(given)) == pytest.approx(expected, abs=2e-2 if kind == "bfloat16" else 1e-6)
+
+
+def test_distances_of_half_precision_are_summed_in_single():
+    torch = pytest.importorskip("torch")
+    near = np.random.default_rng(1).dirichlet(np.ones(384), size=(1, 384))
+    maps = np.concatenate([near, 0.9 * near + 0.1 / 384]).astype(np.float16)
+    theirs = js_distances(torch.tensor(maps))
+    assert float(theirs[0, 1]) == pytest.approx(js_distances(maps.astype(np.float64))[0, 1], rel=0.02)
+
+
+def test_whole_numbers_of_numpy_are_kept_in_a_file(tmp_path):
+    weights = np.full((1, 1, 4, 4), 0.25)
+    seen = Attention.from_arrays(weights, grid=(np.int64(2), np.int64(2)), sentence_b_start=np.int64(2))
+    seen.save(tmp_path / "seen.npz")
+    assert Attention.load(tmp_path / "seen.npz").grid == (2, 2)
+    with pytest.raises(ValueError, match=r"sentence_b_start is a position from 0 to 4; got 1\.5"):
+        Attention.from_arrays(weights, list("abcd"), sentence_b_start=1.5)

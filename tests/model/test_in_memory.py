@@ -9,10 +9,13 @@ from test_families import SMALL
 from tiny import byte_level_tokenizer, save_tiny_model, wordpiece_tokenizer
 from transformers import (
     AutoModel,
+    BartConfig,
     BertConfig,
     BertForMaskedLM,
     BertForSequenceClassification,
     BertModel,
+    DPRConfig,
+    DPRQuestionEncoder,
     GPT2Config,
     GPT2LMHeadModel,
     GPT2Model,
@@ -224,3 +227,37 @@ def test_a_saved_pooler_is_not_needed_and_drawn_the_same_each_time(tmp_path):
     model = AutoModel.from_pretrained(folder, add_pooling_layer=False)
     model.save_pretrained(folder)
     assert load_encoder(folder).fingerprint == load_encoder(folder).fingerprint
+
+
+def test_the_encoder_of_an_encoder_decoder_is_read_alone():
+    whole = AutoModel.from_config(
+        BartConfig(vocab_size=len(TOKENIZER), d_model=16, encoder_layers=2, decoder_layers=1, encoder_attention_heads=2,
+                   decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=32),
+        attn_implementation="eager",
+    ).eval()  # fmt: skip
+    with torch.no_grad():
+        maps = whole.encoder(
+            TOKENIZER(TEXT, return_tensors="pt")["input_ids"], output_attentions=True
+        ).attentions
+    seen = extract_attention(load_encoder(whole.encoder, TOKENIZER), TEXT)
+    assert np.abs(seen.weights - torch.cat(maps).numpy()).max() < 1e-6
+    with pytest.raises(ValueError, match="is an encoder-decoder"):
+        load_encoder(whole, TOKENIZER)
+
+
+def test_a_model_that_holds_its_bert_two_levels_down_is_read(tmp_path):
+    model = DPRQuestionEncoder(DPRConfig(**CONFIG)).eval()
+    seen = extract_attention(load_encoder(model, TOKENIZER), TEXT)
+    assert np.abs(seen.weights - weights_by_transformers(model, TOKENIZER, tmp_path)).max() < 1e-6
+
+
+def test_a_class_is_no_model():
+    with pytest.raises(
+        TypeError, match=r"BertModel is a class; give a model, such as BertModel\.from_pretrained"
+    ):
+        load_encoder(BertModel, TOKENIZER)
+
+
+def test_what_is_no_text_in_a_corpus_is_named_with_its_place():
+    with pytest.raises(TypeError, match="item 1 of the corpus: .* got float: nan"):
+        list(iter_attention(load_encoder(bert().eval(), TOKENIZER), ["the cat", float("nan")]))

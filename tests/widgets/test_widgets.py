@@ -13,12 +13,13 @@ import pytest
 import traitlets
 from tiny import HEAD_SIZE, save_tiny_model
 
-from bertlook_course.widgets import SideBySide, module_source, view_names
+from bertlook_course.widgets import module_source, view_names
 from bertlook_teach.model import extract_attention, load_encoder
 from bertlook_teach.views import (
     HeadExplorer,
     HeadMap,
     HeadView,
+    SideBySide,
     TextBox,
     default_measures,
     describe_attention,
@@ -158,13 +159,14 @@ def test_a_kept_token_is_described_and_let_go_at_another_level():
     assert view.sentence == describe_token(view.weights(), TOKENS, 3)
     view.level = "word"
     assert view.query == -1
-    view.query = 99
-    assert view.query == -1
     last = len(view.weights()) - 1
     view.query = last
     assert view.query == last
-    view.query = last + 1
-    assert view.query == -1
+    with pytest.raises(traitlets.TraitError, match=f"query counts from 0 to {last}; got {last + 1}"):
+        view.query = last + 1
+    assert view.query == last
+    with pytest.raises(traitlets.TraitError, match="key counts from 0"):
+        HeadView(attention(), query=1, key=99)
 
 
 def test_hiding_special_tokens_does_not_renormalise():
@@ -673,8 +675,7 @@ def test_a_chosen_pair_is_let_go_with_its_text_and_its_level():
     view.pair = {"name": "from “un” to “##real”", "values": [[0.5] * HEADS] * LAYERS}
     view.level = "word"
     assert (view.query, view.key) == (-1, -1)
-    view.level, view.query, view.key = "wordpiece", 1, 99
-    assert view.key == -1, "there is no such token"
+    view.level, view.query, view.key = "wordpiece", 1, 5
     view.set_attention(attention(seed=1))
     assert (view.query, view.pair) == (-1, {})
 
@@ -720,6 +721,10 @@ def test_a_text_that_one_of_two_models_cannot_read_is_shown_in_neither():
     both.text_box.text.value = "an emoji"
     assert "No emoji here." in both.text_box.message.value
     assert {one.attention.text for one in both.explorers} == {"the cat sat"}
+
+
+def test_two_models_may_come_from_a_generator():
+    assert len(SideBySide((one for one in TWO), "the cat sat", extract=extract).explorers) == 2
 
 
 def test_one_model_and_three_are_no_pair():

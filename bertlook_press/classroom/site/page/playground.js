@@ -160,6 +160,7 @@
   function keepAddress() {
     const [text, pair] = asked();
     const state = new URLSearchParams({ text, head: label(wanted ?? chosen()), view: String(view.get("style_index")) });
+    if (view.get("level_index")) state.set("of", "1");
     if (pair) state.set("pair", pair);
     if (engine && engine.about.name !== known[0].name) state.set("model", engine.about.name);
     if (off.length) state.set("off", names(off));
@@ -178,6 +179,7 @@
       map.set({ layer: wanted[0], head: wanted[1] });
       wanted = null;
     }
+    view.set("level_index", state.get("of") === "1" ? 1 : 0);
     if (["0", "1", "2"].includes(state.get("view"))) view.set("style_index", Number(state.get("view")));
     if (map.get("measures").includes(state.get("map"))) map.set("measure", state.get("map"));
     off = heads(state.get("off")).filter((head) => inside(head));
@@ -262,7 +264,7 @@
       off = isOff(chosen()) ? off.filter(([l, h]) => label([l, h]) !== label(chosen())) : [...off, chosen()];
       compute();
     });
-    for (const model of [map, view]) for (const trait of ["layer", "head", "style_index", "measure", "query", "key"]) model.on(`change:${trait}`, () => (keepAddress(), markOff()));
+    for (const model of [map, view]) for (const trait of ["layer", "head", "style_index", "level_index", "measure", "query", "key"]) model.on(`change:${trait}`, () => (keepAddress(), markOff()));
     addEventListener("hashchange", () => location.hash !== own && start(location.hash));
     const hash = location.hash; // what is chosen below is written into it
     readAddress(hash);

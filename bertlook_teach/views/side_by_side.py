@@ -6,7 +6,9 @@ import html
 
 import ipywidgets
 
-from bertlook_teach.views import HeadExplorer, TextBox, link_heads, mime_bundle
+from .assets import mime_bundle
+from .explorer import HeadExplorer, TextBox
+from .links import link_heads
 
 
 class SideBySide(ipywidgets.VBox):
@@ -46,6 +48,7 @@ class SideBySide(ipywidgets.VBox):
     _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
 
     def __init__(self, encoders, text: str, text_pair: str | None = None, **options):
+        encoders = list(encoders)
         if len(encoders) != 2:
             raise ValueError(f"two models stand side by side; got {len(encoders)}.")
         self.explorers = [HeadExplorer(encoder, text, text_pair, **options) for encoder in encoders]
