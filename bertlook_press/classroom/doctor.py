@@ -319,14 +319,16 @@ def kept() -> str:
 def evidence() -> str:
     """What comes with the course already fitted and trained, and whether it is of these weights and data."""
     from bertlook_course.storage import evidence_folder, shipped_files
-    from bertlook_teach.model import load_encoder
+    from bertlook_teach.model import SHIPPED, load_encoder
 
     folder = evidence_folder()
     if folder is None:
         return "not used: the variable BERTLOOK_EVIDENCE says off"
-    models = [load_encoder(name) for name in ("specimen", "specimen-random")]
+    models = [load_encoder(f"{name}{twin}") for name in SHIPPED for twin in ("", "-random")]
     files = list(shipped_files(model.fingerprint for model in models))
-    remedy = "Lessons 08 and 10 to 14 compute it, which takes a minute each; python tools/make_evidence.py makes it anew."
+    remedy = (
+        "Their lessons compute it, which takes a minute each; python tools/make_evidence.py makes it anew."
+    )
     if not files:
         raise Failed(f"none in {folder}", remedy)
     bad = [f"{one.file.name} {one.problem}" for one in files if one.problem]

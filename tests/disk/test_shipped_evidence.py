@@ -544,6 +544,13 @@ def test_the_doctor_says_what_ships_and_whether_it_fits(folder, specimen, monkey
     assert "BERTLOOK_EVIDENCE says off" in shipped()
 
 
+@pytest.mark.usefixtures("real")
+def test_the_doctor_finds_that_all_that_ships_fits():
+    from bertlook_press.classroom import evidence as shipped
+
+    assert "all fit" in shipped()
+
+
 def test_the_command_lists_checks_and_refuses(capsys, real, monkeypatch, models):
     monkeypatch.setattr(make_evidence, "load_models", lambda: models)
     assert make_evidence.main(["--list", "12 tuned"]) == 0
