@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bertlook_course.analyses.coreference import report
-from bertlook_course.corpora import iter_coreference, open_text, read_pronoun_cases
+from bertlook_course.corpora import is_gap_table, iter_coreference, open_text, read_pronoun_cases
 from bertlook_course.storage import checksum
 from bertlook_teach.disk import data_path
 
@@ -45,7 +45,9 @@ class Mentions(Data):
 
 
 def _has_pronoun_pairs(path: Path) -> bool:
-    """Whether a file holds pronoun pairs: JSONL whose first object has a text and a pronoun."""
+    """Whether a file holds pronoun pairs: GAP's table, or JSONL whose first object has a text and a pronoun."""
+    if is_gap_table(path):
+        return True
     if not path.name.removesuffix(".gz").endswith((".jsonl", ".json")):
         return False
     with open_text(path) as file:

@@ -26,6 +26,7 @@ from .negation import iter_negation as iter_negation
 from .negation import load_negation as load_negation
 from .negation import read_negation as read_negation
 from .pronouns import PronounCase as PronounCase
+from .pronouns import is_gap_table as is_gap_table
 from .pronouns import load_minimal_pairs as load_minimal_pairs
 from .pronouns import read_pronoun_cases as read_pronoun_cases
 from .spans import TASKS as TASKS

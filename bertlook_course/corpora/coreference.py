@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 
-from .texts import from_json, json_lines, json_span, json_words, open_text
-from .treebank import ON_ERROR, PrintsWhatIsThere, iter_conllu
+from .texts import from_json, json_lines, json_span, json_words
+from .treebank import ENTITY_PARTS, ON_ERROR, PrintsWhatIsThere, iter_conllu
 
 KINDS = ("pronoun", "proper", "nominal")
 
@@ -157,7 +157,7 @@ def _read_entities(
 ) -> Iterator[CorefDocument]:
     sentences_left_out: list = []
     sentences = iter_conllu(path, on_error=on_error, skipped=sentences_left_out)
-    for document in _documents(sentences, _entity_fields(path), f"{path}, ", broken):
+    for document in _documents(sentences, f"{path}, ", broken):
         left_out += map(str, sentences_left_out)
         sentences_left_out.clear()
         yield document
@@ -167,8 +167,7 @@ def _read_entities(
 def coreference_documents(sentences: Iterable) -> list[CorefDocument]:
     """Documents of a treebank that is read already: sentences with ``Entity=``, grouped by their ``doc_id``.
 
-    The names of an Entity's parts stand in the file and not in its sentences; their usual order is assumed, cluster and kind of
-    thing first. Head words come from the tree.
+    Head words come from the tree.
 
     Parameters
     ----------
@@ -186,16 +185,16 @@ def coreference_documents(sentences: Iterable) -> list[CorefDocument]:
 
     numbers: dict[str, int] = {}
     grouped = sorted(sentences, key=lambda sentence: numbers.setdefault(sentence.doc_id, len(numbers)))
-    return list(_documents(grouped, ["GRP", "etype", "minspan"], "", broken))
+    return list(_documents(grouped, "", broken))
 
 
-def _documents(sentences, fields: list[str], place: str, broken: Callable) -> Iterator[CorefDocument]:
+def _documents(sentences, place: str, broken: Callable) -> Iterator[CorefDocument]:
     for doc_id, members in groupby(sentences, key=lambda sentence: sentence.doc_id):
         words, spans, mentions = [], [], []
         for sentence in members:
             start = len(words)
             try:
-                found = list(entity_spans(sentence, fields, f"{place}{sentence.sent_id or doc_id}"))
+                found = list(entity_spans(sentence, f"{place}{sentence.sent_id or doc_id}"))
             except ValueError as error:
                 broken(error)
                 continue
@@ -223,25 +222,6 @@ def _in_sentence(sentence, parts: Sequence[tuple[int, int]], values: dict[str, s
     return replace(mention, parts=parts) if len(parts) > 1 else mention
 
 
-def _entity_fields(path: Path) -> list[str]:
-    """Names of the parts of an Entity value, from the file's own header; where there is none, as its first mention has them."""
-    with open_text(path) as file:
-        for line in file:
-            if re.search(r"\bEntity=\([a-z]+-\d+\b", line):  # AMALGUM: what it is, then which
-                return ["etype", "GRP"]
-            if "Entity=(" in line:
-                break
-            if match := re.match(r"#\s*global\.Entity\s*=\s*(\S+)", line):
-                # The cluster is called GRP in GUM and eid in CorefUD.
-                fields = ["GRP" if name == "eid" else name for name in match.group(1).split("-")]
-                if "GRP" not in fields:
-                    raise ValueError(
-                        f"{path}: global.Entity = {match.group(1)} names no cluster; expected GRP (GUM) or eid (CorefUD)."
-                    )
-                return fields
-    return ["GRP", "etype"]
-
-
 MOST_WORDS = 1_000  # of one mention: each is looked through for its head
 
 
@@ -255,10 +235,14 @@ _BRACKET = re.compile(r"\(([^()]+)\)|\(([^()]+)|([^()]+)\)")
 _PART = re.compile(r"(.*)\[(\d{1,4})/(\d{1,4})\]")
 
 
-def entity_spans(sentence, fields, where) -> list[tuple[tuple[tuple[int, int], ...], dict[str, str]]]:
+def entity_spans(sentence, where) -> list[tuple[tuple[tuple[int, int], ...], dict[str, str]]]:
     """(spans of its parts, values) of each mention of a sentence that has a word; brackets close by name, so they may nest and cross."""
     opened: dict[str, list] = {}
-    found = []
+    fields, found = sentence.entity_parts or ENTITY_PARTS, []
+    if "GRP" not in fields:
+        raise ValueError(
+            f"{where}: global.Entity = {'-'.join(fields)} names no cluster; expected GRP (GUM) or eid (CorefUD)."
+        )
     places = [(i, i + 1, misc) for i, misc in enumerate(sentence.misc)] + [
         (n, n, m) for n, m in sentence.empty
     ]

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from bertlook_teach.disk import data_path
 
-from .texts import from_json, json_lines, json_span
+from .texts import from_json, json_lines, json_span, open_text
+
+_GAP_SPANS = {"pronoun": "Pronoun", "a": "A", "b": "B"}
+_GAP_COLUMNS = (
+    "ID",
+    "Text",
+    "A-coref",
+    "B-coref",
+    *_GAP_SPANS.values(),
+    *(f"{name}-offset" for name in _GAP_SPANS.values()),
+)
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -31,7 +42,7 @@ class PronounCase:
 
 
 def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[list[PronounCase], int]:
-    """Cases of a JSONL file, and how many lines were left out because neither candidate is the answer.
+    """Cases of a JSONL file, or of GAP's own TSV, and how many lines were left out because neither candidate is the answer.
 
     Three kinds of object are read. GAP: ``text``, ``pronoun``, ``a``, ``b``, ``a_coref``, ``b_coref``. Winogender: ``text``, ``pronoun``,
     ``occupation``, ``participant``, ``answer``. WinoBias: ``text``, ``mention`` (the antecedent), ``pronoun``; the wrong
@@ -42,12 +53,7 @@ def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[l
     ValueError
         With file and line, if a line is none of these or a span names no word.
     """
-    items = []
-    for _, where, line in json_lines(path):
-        try:
-            items.append((where, from_json(line)))
-        except ValueError as error:
-            raise ValueError(f"{where}: not JSON: {error}.") from None
+    items = list(_gap_rows(path) if is_gap_table(path) else _json_rows(path))
     for where, item in items:
         if not isinstance(item, dict) or not isinstance(item.get("text"), str):
             raise ValueError(f"{where}: expected an object with a text; got {item!r:.80}.")  # noqa: TRY004
@@ -64,6 +70,48 @@ def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[l
     if not cases:
         raise ValueError(f"{path} holds no pronoun with two candidates of which one is right.")
     return cases[:limit], left_out
+
+
+def is_gap_table(path: str | Path) -> bool:
+    """Whether a file is GAP as it is published: a table with tabs, and its columns."""
+    if not str(path).removesuffix(".gz").endswith(".tsv"):
+        return False
+    with open_text(path) as file:
+        return set(_GAP_COLUMNS) <= set(file.readline().rstrip("\r\n").split("\t"))
+
+
+def _json_rows(path: str | Path) -> Iterator[tuple[str, object]]:
+    for _, where, line in json_lines(path):
+        try:
+            yield where, from_json(line)
+        except ValueError as error:
+            raise ValueError(f"{where}: not JSON: {error}.") from None
+
+
+def _gap_rows(path: str | Path) -> Iterator[tuple[str, dict]]:
+    with open_text(path) as file:
+        names = next(file).rstrip("\r\n").split("\t")
+        for number, line in enumerate(file, 2):
+            cells, where = line.rstrip("\r\n").split("\t"), f"{path}, line {number}"
+            row = dict(zip(names, cells))
+            spans = {
+                key: (row.get(name, ""), row.get(f"{name}-offset", "")) for key, name in _GAP_SPANS.items()
+            }
+            if len(cells) != len(names) or not all(at.isdigit() for _, at in spans.values()):
+                raise ValueError(
+                    f"{where}: expected {len(names)} columns, and offsets in whole numbers; got {line!r:.80}."
+                )
+            places = {key: [int(at), int(at) + len(word)] for key, (word, at) in spans.items()}
+            yield (
+                where,
+                {
+                    "id": row["ID"],
+                    "text": row["Text"],
+                    "a_coref": row["A-coref"],
+                    "b_coref": row["B-coref"],
+                    **places,
+                },
+            )
 
 
 def load_minimal_pairs() -> list[PronounCase]:
@@ -99,7 +147,12 @@ def _case(item, where, occupations) -> PronounCase | None:
         pronoun = item["pronoun"]
     except (KeyError, TypeError) as error:
         raise ValueError(f"{where}: expected GAP, Winogender or WinoBias fields; missing {error}.") from None
-    if sum(map(bool, answers)) != 1:
+    answers = tuple(
+        {"TRUE": True, "FALSE": False}.get(str(one).upper(), one) for one in answers
+    )  # GAP's own spelling
+    if not all(isinstance(one, bool) for one in answers):
+        raise ValueError(f"{where}: whether a candidate is right is true or false; got {answers!r:.60}.")
+    if sum(answers) != 1:
         return None
     found = list(_WORD.finditer(text))
     places = [_words_of(found, span, where, text) for span in (pronoun, *spans)]

@@ -108,7 +108,7 @@ def _relations(sentence) -> Iterable[EdgeTarget]:
 
 def _entities(sentence) -> Iterable[EdgeTarget]:
     where = sentence.sent_id or "a sentence"
-    for parts, values in entity_spans(sentence, ["GRP", "etype", "minspan"], where):
+    for parts, values in entity_spans(sentence, where):
         if values.get("etype") and len(parts) == 1:
             yield EdgeTarget(parts[0], None, values["etype"])
 
@@ -222,6 +222,8 @@ def _json_target(target, n_words: int, where: str) -> EdgeTarget:
     span2 = None if second is None else json_span(second, n_words, where)
     if not isinstance(label, str | int) or label == "":
         raise ValueError(f"{where}: a target needs span1 and label, and span2 for a pair; got {target}.")
+    if span2 is not None:
+        label = {"0": 0, "1": 1}.get(label, label)  # as jiant writes them
     if isinstance(label, (bool, int)):
         if label not in (0, 1):
             raise ValueError(

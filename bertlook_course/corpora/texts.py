@@ -23,6 +23,7 @@ def iter_texts(path: str | Path, *, on_error: str = "stop") -> Iterator[str]:
     With ``on_error="skip"`` a line that is not UTF-8 comes with halves of characters in it, which every model refuses: whoever leaves out
     what cannot be read leaves it out too, and counts it.
     """
+    _refuse_other_kinds(path, ".tsv")
     found = False
     for _, line in _content_lines(path, on_error):
         if line:
@@ -30,6 +31,16 @@ def iter_texts(path: str | Path, *, on_error: str = "stop") -> Iterator[str]:
             yield line
     if not found:
         raise ValueError(f"{path} holds no text: expected one text a line.")
+
+
+def _refuse_other_kinds(path: str | Path, *more: str) -> None:
+    """Tables and objects, whose braces, names and ids would be read as texts."""
+    ending = Path(str(path).removesuffix(".gz")).suffix.lower()
+    if ending in (".jsonl", ".json", ".csv", ".conllu", ".conll", ".parquet", ".xml", *more):
+        raise ValueError(
+            f"{path}: a file of texts has one text on each line, and {ending} holds more than the text. Write the texts into a .txt, such as "
+            'open("texts.txt", "w", encoding="utf-8").write("\\n".join(table["text"])).'
+        )
 
 
 def read_texts(path: str | Path) -> list[str]:
@@ -63,6 +74,7 @@ def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[st
     ValueError
         If a pair is not two texts, or one side is empty; with file and line.
     """
+    _refuse_other_kinds(path)
     block: list[str] = []
     tabbed: bool | None = None
     number, found = 0, False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,14 +15,13 @@ from .texts import open_text
 
 
 class PrintsWhatIsThere:
-    """A data class that prints its last field only if it is not empty.
+    """A data class that prints a field whose default is ``()`` only if it is not empty.
 
     What is kept of a computation is found by how its inputs print: a field that came later makes nothing stale that has none of it.
     """
 
     def __repr__(self) -> str:
-        *names, last = (one.name for one in fields(self))
-        shown = [*names, *([last] if getattr(self, last) else [])]
+        shown = [one.name for one in fields(self) if one.default != () or getattr(self, one.name)]
         return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
@@ -34,6 +33,7 @@ class TreebankSentence(PrintsWhatIsThere):
     ``governors`` are zero-based, -1 for the root: CoNLL-U counts from 1 with 0 for the root, and is converted
     here, once. Multi-word tokens are represented by their syntactic words; enhanced dependencies are not read, and of an empty
     node only the last column with its place, (words before it, what it says) in ``empty``: mentions may begin or end there.
+    ``entity_parts`` names the parts of an Entity in the last column where they are not those of GUM (`ENTITY_PARTS`).
     """
 
     words: tuple[str, ...]
@@ -47,10 +47,13 @@ class TreebankSentence(PrintsWhatIsThere):
     sent_id: str = ""
     doc_id: str = ""
     empty: tuple[tuple[int, dict[str, str]], ...] = ()
+    entity_parts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.words)
 
+
+ENTITY_PARTS = ("GRP", "etype", "minspan")
 
 ON_ERROR = ("stop", "skip")
 
@@ -102,14 +105,16 @@ def iter_conllu(
         raise ValueError(f"on_error must be 'stop' or 'skip'; got {on_error!r}.")
     left_out = [] if skipped is None else skipped
     before = len(left_out)
-    doc_id, found, columns = "", False, None
+    doc_id, found, columns, parts = "", False, None, ()
     for start, lines in _conllu_blocks(path):
         columns = _columns(lines) or columns
+        parts = _entity_parts(lines, parts) or parts
         doc_id = _document(
             lines, doc_id, f"{Path(path).name}, line {start}"
         )  # also of one that will be left out
         try:
             sentence = _parse_block(lines, start, doc_id, columns)
+            sentence = replace(sentence, entity_parts=parts) if parts not in ((), ENTITY_PARTS) else sentence
         except _BrokenSentence as error:
             broken = SkippedSentence(str(path), error.line, error.reason)
             if on_error == "stop":
@@ -167,6 +172,18 @@ def _document(lines: list[str], doc_id: str, place: str) -> str:
         if found := re.match(r"#\s*newdoc(?:\s+id\s*=(.*)|\s*$)", line):
             return (found[1] or "").strip() or place
     return doc_id
+
+
+def _entity_parts(lines: list[str], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the parts of an Entity value where these lines name or, as AMALGUM's first mention does, show them."""
+    for line in lines:
+        if match := re.match(r"#\s*global\.Entity\s*=\s*(\S+)", line):
+            # The cluster is called GRP in GUM and eid in CorefUD, the kind of thing entity in older GUM.
+            own = {"eid": "GRP", "entity": "etype"}
+            return tuple(own.get(name, name) for name in match[1].split("-"))
+        if not known and "Entity=(" in line:
+            return ("etype", "GRP") if re.search(r"\bEntity=\([a-z]+-\d+\b", line) else ENTITY_PARTS
+    return ()
 
 
 def _columns(lines: list[str]) -> list[str] | None:

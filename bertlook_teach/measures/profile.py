@@ -285,6 +285,10 @@ def profile_heads(
 
     check_encoder(encoder)
     measures = surface_measures() if measures is None else measures
+    if not isinstance(measures, Mapping):
+        raise TypeError(
+            f"measures have names: give a mapping such as {{'entropy': attention_entropy}}; got {measures!r:.60}."
+        )
     result = Profile()
     result.about.update(
         model=encoder.name,

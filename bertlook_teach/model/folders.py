@@ -62,9 +62,12 @@ def read_config(folder: Path) -> dict:
     try:
         config = read_json(folder / "config.json", MOST_BYTES)
     except FileNotFoundError:
-        raise FileNotFoundError(
-            f"the folder {folder} holds no config.json, so it is not a model folder. model.save_pretrained(folder) writes one."
-        ) from None
+        why = "so it is not a model folder. model.save_pretrained(folder) writes one."
+        if (folder / "adapter_config.json").is_file():
+            why = "but an adapter of PEFT. Save the model with it: model.merge_and_unload().save_pretrained(folder)."
+        elif (folder / "modules.json").is_file():
+            why = "but modules of a SentenceTransformer. Its model lies in a folder inside, such as 0_Transformer."
+        raise FileNotFoundError(f"the folder {folder} holds no config.json, {why}") from None
     except (ValueError, OSError) as error:
         raise ValueError(f"{folder / 'config.json'} cannot be read as JSON: {error}.") from error
     if not isinstance(config, dict):

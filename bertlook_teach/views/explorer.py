@@ -184,6 +184,8 @@ class HeadExplorer(ipywidgets.VBox):
             raise TypeError(f"an explorer of an encoder needs a text to begin with; got {text!r:.60}.")
         self.encoder, self.minus = encoder, minus
         self._extract = extract or _extract_attention
+        if not isinstance(measures, Mapping | None):
+            raise TypeError(f"measures have names: give a mapping of name to measure; got {measures!r:.60}.")
         self.measures = dict(default_measures() if measures is None else measures)
         second = text_pair if text_pair and text_pair.strip() else None
         self.attention = self._extract(encoder, text, second)

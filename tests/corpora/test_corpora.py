@@ -28,7 +28,9 @@ from bertlook_course.corpora import (
     numbers_of_keys,
     read_conllu,
     read_coreference,
+    read_edges,
     read_pairs,
+    read_pronoun_cases,
     read_texts,
     treebank_edges,
 )
@@ -501,12 +503,15 @@ def test_what_came_later_is_printed_only_where_there_is_some():
     ],
 )  # fmt: skip
 def test_a_cluster_is_found_wherever_it_stands_in_a_mention(write, header, rows):
-    [document] = read_coreference(write(entities(*rows, begins=f"{header}# newdoc id = d\n"), "a.conllu"))
-    assert [(document.text(m), m.cluster) for m in document.mentions] == [
-        ("w1 w2", "1"),
-        ("w3", "6"),
-        ("w4", "1"),
-    ]
+    path = write(entities(*rows, begins=f"{header}# newdoc id = d\n"), "a.conllu")
+    found = [("w1 w2", "1"), ("w3", "6"), ("w4", "1")]
+    for [document] in (
+        read_coreference(path),
+        coreference_documents(read_conllu(path)),
+    ):  # both ways to the same file
+        assert [(document.text(m), m.cluster) for m in document.mentions] == found
+    kinds = [target.label for edge in treebank_edges(read_conllu(path), "entity") for target in edge.targets]
+    assert set(kinds) <= {"person", "place"} and len(kinds) == 3
 
 
 def test_mentions_without_a_cluster_are_not_one_thing(write):
@@ -527,3 +532,38 @@ def test_columns_in_another_order_are_read_so_in_the_whole_file(write):
     assert read_conllu(write(header + "\n".join(lines), "plus.conllu")) == plain
     with pytest.raises(ValueError, match="global.columns names ID FORM; expected the ten columns"):
         read_conllu(write("# global.columns = ID FORM\n" + SENTENCE, "short.conllu"))
+
+
+@pytest.mark.parametrize("name", ["texts.jsonl", "texts.csv", "texts.conllu.gz", "texts.tsv"])
+def test_tables_and_objects_are_no_texts(write, name):
+    with pytest.raises(
+        ValueError, match=r"a file of texts has one text on each line, and \.[a-z]+ holds more"
+    ):
+        read_texts(write("The cat sat.\n", name))
+
+
+GAP = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+
+
+def test_gap_is_read_as_it_is_published(write):
+    text = 'Ann met Eve "there" before she left.'
+    rows = (
+        f"g-1\t{text}\tshe\t27\tAnn\t0\tFALSE\tEve\t8\tTRUE\thttp://x\n"
+        + f"g-2\t{text}\tshe\t27\tAnn\t0\tFALSE\tEve\t8\tFALSE\thttp://x\n"
+    )
+    [case], neither = read_pronoun_cases(write(GAP + rows, "gap-test.tsv"))
+    assert (case.words[case.pronoun], case.candidates[case.answer], neither) == ("she", (2, 3), 1)
+    said = '{"id": 1, "text": "Ann met Eve before she left.", "pronoun": [19, 22], "a": [0, 3], "b": [8, 11], "a_coref": "TRUE", "b_coref": "FALSE"}'
+    [case], _ = read_pronoun_cases(write(said, "gap.jsonl"))
+    assert case.answer == 0
+    with pytest.raises(ValueError, match="line 1: whether a candidate is right is true or false; got"):
+        read_pronoun_cases(write(said.replace("TRUE", "yes"), "odd.jsonl"))
+    with pytest.raises(ValueError, match="line 2: expected 11 columns, and offsets in whole numbers"):
+        read_pronoun_cases(write(GAP + rows.replace("\t27\t", "\tx\t"), "bad.tsv"))
+
+
+def test_labels_of_pairs_may_be_numbers_as_text(write):
+    target = '{"span1": [0, 1], "span2": [1, 2], "label": "%s"}'
+    line = f'{{"id": "a-1", "tokens": ["she", "Ann"], "targets": [{target % 1}, {target % 0}]}}'
+    [edge] = read_edges(write(line, "a.jsonl"))
+    assert [one.label for one in edge.targets] == ["same", "different"]

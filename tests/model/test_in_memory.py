@@ -261,3 +261,19 @@ def test_a_class_is_no_model():
 def test_what_is_no_text_in_a_corpus_is_named_with_its_place():
     with pytest.raises(TypeError, match="item 1 of the corpus: .* got float: nan"):
         list(iter_attention(load_encoder(bert().eval(), TOKENIZER), ["the cat", float("nan")]))
+
+
+def test_measures_of_a_profile_have_names():
+    with pytest.raises(
+        TypeError, match=r"measures have names: give a mapping such as \{'entropy': attention_entropy\}"
+    ):
+        profile_heads(load_encoder(bert().eval(), TOKENIZER), [TEXT], attention_gradients)
+
+
+@pytest.mark.parametrize(
+    ("file", "remedy"), [("adapter_config.json", "merge_and_unload"), ("modules.json", "0_Transformer")]
+)
+def test_a_folder_that_another_library_wrote_is_told_apart(tmp_path, file, remedy):
+    (tmp_path / file).write_text("{}", encoding="utf-8")
+    with pytest.raises(FileNotFoundError, match=f"holds no config.json, but .*{remedy}"):
+        load_encoder(tmp_path)

@@ -484,6 +484,13 @@ def test_measures_may_be_functions_or_arrays_of_the_right_shape():
         explorer(measures={"bad": VALUES.T})
 
 
+def test_measures_without_names_are_refused():
+    with pytest.raises(
+        TypeError, match="measures have names: give a mapping of name to measure; got <function"
+    ):
+        explorer(measures=lambda attention: attention.weights[..., 0].mean(-1))
+
+
 def test_the_default_measures_say_where_the_head_looks():
     back = np.eye(6, k=-1)
     back[0, 0] = 1
