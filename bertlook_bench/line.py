@@ -54,8 +54,11 @@ GROUPS = {
         "collect": (f"{PRESS}.collect", "gather what a class handed in, on one page and in a CSV"),
         "record": ("record", "keep a model's attention in a file"),
         "show": (f"{PRESS}.show", "write a recorded input as a page that is live without Python"),
-        "view": (f"{PRESS}.view", "write a sentence in a model as such a page"),
-        "completion": ("bertlook_bench.driver.completion", "print what lets bash complete these words"),
+        "view": (f"{PRESS}.view", "write what heads look at in a sentence as a live page"),
+        "completion": (
+            "bertlook_bench.driver.completion",
+            "print a script with which bash completes these words",
+        ),
     },
 }
 # Bytes of addresses that a process needs, and more for each thread: measured with NumPy 2.4 and SciPy 1.17, which hang with 16 threads and 1 GB.

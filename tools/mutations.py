@@ -49,7 +49,7 @@ BREAKS = [
     ("bertlook_teach/views/drawing/head_map.py", "grid.cells(cell, range(1, n_layers + 1))", "grid.cells(cell, range(n_layers))", "render"),
     ("bertlook_course/render/texts/arcs.py", "a < high and low < b", "a <= high and low <= b", "render"),
     ("bertlook_course/checks/compare.py", "if abs(number - expected) <= tolerance:", "if abs(number - expected) <= 10 * tolerance:", "checks"),
-    ("bertlook_teach/views/head_view.py", 'if -1 <= proposal["value"] < n else -1', 'if -1 <= proposal["value"] <= n else -1', "widgets"),
+    ("bertlook_teach/views/head_view.py", '{"query": len(text["tokens"])', '{"query": len(text["tokens"]) + 1', "widgets"),
     ("bertlook_teach/views/chosen_head.py", "self.head = min(self.head, self.shape[1] - 1)", "self.head = min(self.head, self.shape[1])", "widgets"),
     ("bertlook_teach/views/js/core.js", "Math.floor(share * 100 + 0.5)", "Math.floor(share * 100)", "browser/test_widgets_browser.py"),
     ("bertlook_course/widgets/js/arc_view.js", "ends[i][0] < b", "ends[i][0] <= b", "browser/test_arc_view_browser.py"),

@@ -190,7 +190,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
             "[SEP] matters most to the model": "an arc is a weight. How much reaches the model depends on the vector that is weighted, too",
             "[SEP] carries the meaning of the sentence": "weights say where heads look, not what they find there",
         },
-        "The picture shows looking. Whether anything is taken from [SEP], norms, gradients and zeroed values have to say.",
+        "The picture shows looking. Norms, gradients and zeroed values have to say whether anything is taken from [SEP].",
     ),
     "05": (
         {
@@ -203,7 +203,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
     "06": (
         {
             "that it finds the nouns of determiners": "for any head a sentence can be found that suits it. A treebank, a rival and a fair choice are missing",
-            "that all heads of layer 8 look so": "one head is drawn; its neighbours may look elsewhere",
+            "that all heads of layer 8 do the same": "one head is drawn; its neighbours may look elsewhere",
             "where it looks in this one sentence": None,
         },
         "One sentence is a picture, not a measurement. The same head gets a number in the table of the lesson, beside the best fixed distance.",
@@ -222,7 +222,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
             "the number of heads": "it makes the choice larger, but it is not a rule that could be right or wrong about a word",
             "the length of the sentence": "it is the same for all lines of the picture",
         },
-        "Governors are often neighbours. What looks at neighbours is often right, and knows nothing for it.",
+        "Governors are often neighbours. A head that looks at neighbours is often right without knowing anything.",
     ),
     "09": (
         {
@@ -234,7 +234,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
     ),
     "10": (
         {
-            "what a layer knows about words": "weights are where heads look. What vectors hold, a probe asks",
+            "what a layer knows about words": "weights say where heads look. A probe asks what vectors hold",
             "the mean of the maps of one layer's heads": None,
             "one head of each layer": "all 12 heads of a layer are in it; a mean hides each of them",
         },

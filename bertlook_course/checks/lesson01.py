@@ -253,7 +253,7 @@ def check_take_home(attention, layer, head, query):
             "that is right for all tokens at once; one token was asked for",
             Whenever(lambda given: given.shape == at_once, such_as=weights @ values),
         ],
-        learnt="What a token takes home is an average of all values, weighed by its row. This is all that passes from token to token.",
+        learnt="What a token takes home is an average of all values, weighted by its row. This is all that passes from token to token.",
     )
 
 

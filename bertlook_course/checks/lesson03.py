@@ -131,7 +131,7 @@ check_sep_to_sep = FunctionCheck(
     wrong=[
         "that is the share that all tokens give to [SEP]; choose the rows of [SEP] as well",
         _share_to,
-        "that is other to [SEP]: the rows of the tokens that are *not* [SEP]",
+        "that is what the others give to [SEP]: the rows of the tokens that are *not* [SEP]",
         lambda w, s: _share_to(w[..., ~s, :], s),
         "a [SEP] that gives .4 to itself and .5 to the other gives .9 to [SEP]: add up the keys, then average the queries",
         lambda w, s: w[..., s, :][..., s].mean(axis=(-1, -2)),

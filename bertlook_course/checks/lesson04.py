@@ -39,8 +39,8 @@ check_value_norms = FunctionCheck(
         "that adds absolute values; a length is the root of the sum of squares",
         lambda v, w: np.abs(v @ w).sum(axis=-1),
     ],
-    learnt="The length of what a head *would* take from each token. Not of the value vector: two heads with the same values and "
-    "another W_O write vectors of another length.",
+    learnt="The length of what a head *would* take from each token. Not of the value vector: two heads with the same values but "
+    "a different W_O write vectors of different lengths.",
 )
 
 HEADS, TOKENS, WIDTH = 12, 128, 768
@@ -202,7 +202,7 @@ check_turn = FunctionCheck(
         "one number a *token*: sum over the last axis only",
         lambda b, a: 1 - (b * a).sum() / (np.linalg.norm(b) * np.linalg.norm(a)),
     ],
-    learnt="0 the same direction, 1 at right angles, 2 turned round. Small turns count by their square: half the turn is a quarter of the distance.",
+    learnt="0 is the same direction, 1 a right angle, 2 the opposite direction. Small turns count by their square: half the turn is a quarter of the distance.",
 )
 
 

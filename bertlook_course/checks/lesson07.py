@@ -155,12 +155,12 @@ check_both_right = FunctionCheck(
     wrong=[
         "that is the plain accuracy: a pair counts only if *both* members are right",
         lambda a, b: (a.mean() + b.mean()) / 2,
-        "that is *at least one* right; who always names the first candidate would score 1",
+        "that is *at least one* right; a head that always names the first candidate would score 1",
         lambda a, b: (a | b).mean(),
         "two wrong answers agree as well; both must be right",
         lambda a, b: (a == b).mean(),
     ],
-    learnt="Who always names the same place gets half of the cases, and not one pair. Guessing gets a quarter of the pairs.",
+    learnt="A head that always names the same place gets half of the cases, and not one pair. Guessing gets a quarter of the pairs.",
 )
 
 # --- 8 ---------------------------------------------------------------------------------------------------

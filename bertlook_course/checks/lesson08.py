@@ -99,7 +99,7 @@ check_uas = FunctionCheck(
         "that is the share of *wrong* governors",
         lambda p, g, c: (p != g)[c].mean(),
     ],
-    learnt="Two papers with the same probe and another rule for punctuation print other numbers. Say which.",
+    learnt="Two papers with the same probe but different rules for punctuation print different numbers. Say which rule.",
 )
 
 # --- 5: a made-up grammar, and selectivity ---------------------------------------------------------------
@@ -185,7 +185,7 @@ check_distance_accuracy = FunctionCheck(
     asks="``distance_accuracy(distances, linked)``: accuracy of the best guess from the signed distance alone.",
     cases=[_drawn_pairs(seed) for seed in (1, 2, 3)],
     wrong=[
-        "neighbours are linked more often than not only on one side; let the data decide for each distance",
+        "neighbours are mostly linked on one side only; let the data decide for each distance",
         lambda d, linked: ((np.abs(d) == 1) == linked).mean(),
         "the sign is lost: in English the next word and the previous one are not alike",
         lambda d, linked: _distance_accuracy(np.abs(d), linked),

@@ -38,7 +38,7 @@ check_divergence = FunctionCheck(
         lambda p, q: js_divergence(p, q) / np.log(2),
         "the right size, the wrong sign: the mixture is the broader one",
         lambda p, q: -js_divergence(p, q),
-        "twice too much: half of both entropies, and half of p + q",
+        "twice as much as it should be: half of both entropies, and half of p + q",
         lambda p, q: 2 * js_divergence(p, q),
         "subtract the *mean* of the two entropies, not their sum",
         lambda p, q: entropy((p + q) / 2) - (entropy(p) + entropy(q)),
@@ -52,13 +52,13 @@ check_divergence = FunctionCheck(
 
 check_largest = ChoiceCheck.among(
     {
-        "1": "so it is in bits. What is 1 bit in nats?",
+        "1": "it is 1 in bits. What is 1 bit in nats?",
         "ln 2": None,
         "ln n": "that is the largest entropy of one row; try rows without a common key",
         "no limit": "that is the Kullback-Leibler divergence. The mixture is never 0 where a row is not",
     },
     asks="The largest divergence two rows can have.",
-    learnt="However many tokens there are: from which of two rows a draw came is one yes or no, and that is at most ln 2 nats.",
+    learnt="However many tokens there are: which of the two rows a draw came from is one yes or no, and that is at most ln 2 nats.",
 )
 RANGE_OPTIONS = check_largest.options
 

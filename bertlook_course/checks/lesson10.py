@@ -136,12 +136,14 @@ check_f1 = FunctionCheck(
     asks='``f1(gold, said)``: F1 of "the same thing"; pairs rightly called different count nothing.',
     cases=[_pairs(n, _RNG) for n in (12, 20, 30)],
     wrong={
-        "that is accuracy: it is paid for every pair that is different anyway": lambda g, s: (g == s).mean(),
+        "that is accuracy: it gets credit for every pair that is different anyway": lambda g, s: (
+            g == s
+        ).mean(),
         "that is precision; those that were missed are not in it": lambda g, s: (g & s).sum() / s.sum(),
         "that is recall; wrong finds are not in it": lambda g, s: (g & s).sum() / g.sum(),
         "that is the F1 of the *other* label": lambda g, s: f1(~g, ~s),
     },
-    learnt="Who always says “the same” gets 2p / (1 + p), not 0: a baseline that belongs beside every number of coreference.",
+    learnt="Whoever always says “the same” gets 2p / (1 + p), not 0: a baseline that belongs beside every number of coreference.",
 )
 
 
@@ -197,7 +199,7 @@ check_noise = ChoiceCheck.among(
         "nothing: two runs at one layer differ by as much": None,
         "layer 8 and layer 9 know exactly the same": "that no difference was seen does not mean that there is none",
     },
-    asks="A step of a tenth of a point where runs differ by three.",
+    asks="A step of a tenth of a point where runs differ by three tenths.",
     learnt="First the noise, then the step. One curve without a second run has no steps at all.",
 )
 NOISE_OPTIONS = check_noise.options

@@ -135,7 +135,7 @@ check_holm = FunctionCheck(
         "a probability is at most 1",
         lambda p: _holm(p, cap=np.inf),
     ],
-    learnt="Any false star among all of them now has a chance of 5 %, however many heads were tried.",
+    learnt="The chance of even one false star among all of them is now at most 5 %, however many heads were tried.",
 )
 
 
@@ -195,7 +195,7 @@ check_importance = FunctionCheck(
     asks="``importance(slopes)``: the paper's I_h from the slopes of shape (example, head).",
     cases=[np.random.default_rng(seed).normal(size=(7, 4)) for seed in (1, 2)],
     wrong=[
-        "the absolute value comes *before* the mean; examples then cancel, as in the script for one batch",
+        "take the absolute value *before* the mean; otherwise examples cancel, as in the script for one batch",
         lambda s: np.abs(s.mean(axis=0)),
         "signs are left: a head that helps one text and harms another would count as nothing",
         lambda s: s.mean(axis=0),

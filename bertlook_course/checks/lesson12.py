@@ -94,7 +94,7 @@ check_line = ChoiceCheck.among(
         "1.0: anything less is an error": "two people who mark key words do not agree that well",
     },
     asks="What a head's AUC must be held against.",
-    learnt="Chance is what the *recipe* gives without learning: the tokenizer's rare words are split, and splitting adds up.",
+    learnt="Chance is what the *recipe* gives without learning: the tokenizer splits rare words, and their pieces add up.",
 )
 LINE_OPTIONS = check_line.options
 
@@ -106,7 +106,7 @@ def _prior(share):
 
 check_prior = FunctionCheck(
     _prior,
-    asks="``prior(share)``: nats a word of who always says the share of key words.",
+    asks="``prior(share)``: nats a word for a rule that always says the share of key words.",
     cases=[0.5, 0.1, 0.03],
     wrong={
         "that is in bits; take the natural logarithm": lambda p: _prior(p) / np.log(2),
@@ -114,7 +114,7 @@ check_prior = FunctionCheck(
         "that is what one *key* word costs; take the mean over all words": lambda p: -np.log(p),
         "the sign is turned: a loss is not negative": lambda p: -_prior(p),
     },
-    learnt="With few key words the prior is already good. A head must save nats against *it*, a word, not against ln 2.",
+    learnt="With few key words the prior is already good. A head must save nats a word against *it*, not against ln 2.",
 )
 
 

@@ -132,7 +132,7 @@ def check_split_p(observed, shuffled):
             "that is the share of the shuffles that do *worse*": 1 - as_good / len(shuffled),
             "that is how many; the share was asked for": as_good,
         },
-        learnt=f"{as_good} of {len(shuffled)} shuffles do as well: p = {expected:.4f}. What the null *is*, p does not tell.",
+        learnt=f"{as_good} of {len(shuffled)} shuffles do as well: p = {expected:.4f}. p does not say what the null *is*.",
     )
 
 
@@ -257,7 +257,7 @@ class _PatternCheck(Check):
         if reason := _reason(answer, self.mistakes, holds_alike):
             return reason
         pairs = ", ".join(f"{q} → {k}" for q, k in answer.pairs(_SAID)[:6]) or "none"
-        return f"In “well, she came, then left” it holds for: {pairs}. Wanted are the pairs “, → well” and “, → came”."
+        return f"In “well, she came, then left” it holds for: {pairs}. The right pairs are “, → well” and “, → came”."
 
     def confirm(self, answer):
         return f"{_as_pattern(answer).in_words()} {self.learnt}"

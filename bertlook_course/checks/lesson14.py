@@ -227,7 +227,7 @@ check_f1 = FunctionCheck(
         "that is the ordinary mean of precision and recall; F1 is the *harmonic* one, 2 hits / (pointing + scope)",
         lambda *case: (_recall(*case) + _precision(*case)) / 2,
     ],
-    learnt="A head at which every word points alike has full recall and poor precision, for long scopes not even that poor.",
+    learnt="A head in which every word points at the cue has full recall and poor precision, and with long scopes not even that poor.",
 )
 
 # --- 9: who has learnt nothing -------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def count_table() -> TextTable:
             [
                 f"{name}: {' '.join(f'{c:g}' for c in made)}",
                 Estimate(participation_ratio(made), form=".1f"),
-                margin_dimensions(made),
+                Estimate(int(margin_dimensions(made)), form=".0f"),
             ]
             for name, made in made_up.items()
         ],
@@ -323,7 +323,7 @@ class Deck(LessonDeck):
                 hide_special=True,
                 font_size=24,
             )
-            said = f"Head {head_label(*self.bag)}, bag-of-words score {score:.2f} on this pair."
+            said = f"{title}: head {head_label(*self.bag)}, bag-of-words score {score:.2f} on this pair."
             pictures[title] = replace(drawn, caption=said)
         return pictures
 

@@ -297,7 +297,7 @@ class Deck(LessonDeck):
             for chosen, reported in (self.halves, self.twin_halves):
                 head = best_index(chosen.mean(name))
                 label = head_label(*head).replace("-", "‑")
-                row.append(replace(_of_head(reported, name, *head), after=f" in {label}"))
+                row.append(replace(_of_head(reported, name, *head), after=f", {label}"))
             even = self.halves[1].mean(name + ", uniform").mean()
             body.append([*row, Estimate(even, form=".3f")])
         return TextTable(

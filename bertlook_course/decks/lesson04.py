@@ -153,7 +153,17 @@ class Deck(LessonDeck):
         return [values[layer] for values in banded(self.ours[key], statistic)]
 
     def _compared(
-        self, key, statistic, printed, what, name="", *, baseline=None, ylabel="[SEP] / other", more=""
+        self,
+        key,
+        statistic,
+        printed,
+        what,
+        name="",
+        *,
+        baseline=None,
+        ylabel="[SEP] / other",
+        more="",
+        ylim=None,
     ) -> Picture:
         """A statistic by layer, of the model, its twin and, where it was printed, of BERT-base."""
         model = self.graded if key == "importance" else self.encoder
@@ -162,7 +172,7 @@ class Deck(LessonDeck):
             "its random twin": banded(self.chance[key], statistic),
         }
         published = None if printed is None else {name: printed}
-        figure = interval_curves(curves, published=published, ylabel=ylabel, baseline=baseline)
+        figure = interval_curves(curves, published=published, ylabel=ylabel, baseline=baseline, ylim=ylim)
         tops = {subject(model): curves[short_title(model)][0]}
         tops |= {} if printed is None else {"BERT-base": printed}
         said = ", ".join(
@@ -309,8 +319,9 @@ class Deck(LessonDeck):
                 f"[SEP]'s share of the {title}",
                 "BERT-base, Kobayashi et al. 2020",
                 ylabel="share of [SEP]",
+                ylim=(0, 0.7),  # one scale: the buttons are to be compared
             )
-            for title, share in (("weighted norms", share_of_norms), ("weights", share_of_weights))
+            for title, share in (("weights", share_of_weights), ("weighted norms", share_of_norms))
         }
 
     # ---- what changes without it ------------------------------------------------------------------------------

@@ -474,6 +474,9 @@ class AskedPairs(NamedTuple):
         """Rules and the best head: right in a sentence, and in both of a pair."""
         shares = {name: [share] for name, share in self.rules.items()}
         shares["best head"] = [self.both.max(), *self.interval]
+        rows = [row for row in pronoun_table(self.right, self.cases) if row.group == "all"]
+        [best] = (row for row in rows if row.predictor == "best head")
+        clear = "" if best.low > 0.5 else "Not clearly here. "
         return TextTable(
             ["predictor", f"right, n = {len(self.cases)}", f"both of a pair, n = {self.n_pairs}"],
             [
@@ -482,9 +485,9 @@ class AskedPairs(NamedTuple):
                     Estimate.per_cent(row.accuracy, row.low, row.high),
                     Estimate.per_cent(*shares[row.predictor]),
                 ]
-                for row in pronoun_table(self.right, self.cases)
-                if row.group == "all"
-            ],
-            f"Per cent [95 %, over sentences]; guessing gives 50 and 25. Best head of {self.whose}: chosen fairly for “right”; "
+                for row in rows
+            ]
+            + [["guessing", Estimate(50.0, form=".0f"), Estimate(25.0, form=".0f")]],
+            f"{clear}Per cent [95 %, over sentences]. Best head of {self.whose}: chosen fairly for “right”; "
             f"for “both” the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
         )

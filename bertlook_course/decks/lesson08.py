@@ -21,7 +21,6 @@ from ..render import (
     count_verdicts,
     evidence_line,
     figure_picture,
-    largest_heads,
     learning_figure,
     learning_sentence,
     pair_grids,
@@ -79,8 +78,8 @@ class Deck(LessonDeck):
         shape = (2, self.encoder.n_layers, self.encoder.n_heads)
         forth, back = np.abs(self.probe.between).reshape(shape)
         maps = [
-            (f"|w|, dependent looks: {largest_heads(back)}", back),
-            (f"|w|, governor looks: {largest_heads(forth)}", forth),
+            ("|w|, dependent looks", back),
+            ("|w|, governor looks", forth),
         ]
         return dict(maps if self.largest[0] else reversed(maps))
 
@@ -150,8 +149,8 @@ class Deck(LessonDeck):
             )
         return (
             f"**Distances and words** reads each model's own word vectors: {self.cell('distances and words')} % with "
-            f"{self.subject}'s ({rounds}), {score_cell(self.other.scores['distances and words'])} with {subject(self.beside)}'s. "
-            f"The probes with attention: {attention}."
+            f"{self.subject}'s, {score_cell(self.other.scores['distances and words'])} with {subject(self.beside)}'s. "
+            f"Fits: {ended}."
         )
 
     # ---- controls -----------------------------------------------------------------------------------------

@@ -123,15 +123,14 @@ def agreement_sentence() -> str:
     lost, holm = one_off.value(first, "head that costs most"), int(one_off.cell(first, "after Holm"))
     reach = measured("tasks").cell("agreement", "specimen").partition("seeds ")[2]
     some, seeds = off[2], measured("tasks: seeds")
-    most, least = (
-        ", ".join(
-            f"{seeds.value(f'{some} of', f'{which} important first, seed {seed}').value:.0f}"
-            for seed in range(3)
-        )
+    kept = {
+        which: [seeds.value(f"{some} of", f"{which} important first, seed {seed}").value for seed in range(3)]
         for which in ("most", "least")
-    )
+    }
+    most, least = (", ".join(f"{value:.0f}" for value in values) for values in kept.values())
+    worse = sum(first < last for first, last in zip(kept["most"], kept["least"]))
     return (
-        f"Seed 0: the costliest head, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
+        f"**The order matters in {worse} of three seeds.** Seed 0: the costliest head, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
         f"after Holm's correction **{holm}** of {off[-1]} are beyond chance. "
         f"With {some} off, three seeds (with all heads {reach} %) keep **{most} %** if the most important go first, "
         f"**{least} %** if the least important do. ({fewer.whose[0].upper()}{fewer.whose[1:]}, docs/results.md.)"

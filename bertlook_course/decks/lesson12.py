@@ -331,7 +331,7 @@ class Deck(LessonDeck):
         """The score of each head beside the spread and the AUC of its maxima."""
         heads = self.by_head[self.name]
         lowest = [divmod(int(place), self.n_heads) for place in self.lowest_first[:N_LOWEST]]
-        below = sum(heads["max"][head] < 0.5 for head in lowest)
+        first = sum(heads["max"][head] > 0.5 for head in lowest)
         flat = sum(heads["spread"][head] < np.median(heads["spread"]) for head in lowest)
         panels = {
             "spread of the maxima": (heads["spread"], heads["score"]),
@@ -342,11 +342,12 @@ class Deck(LessonDeck):
                 panels,
                 ylabel="score, nats a word",
                 marked=lowest,
+                model=self.name,
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"Each point is a head of {self.subject}; squares: the ten lowest scores. Of these {N_LOWEST}, below .5 by AUC: {below}; "
-            f"below the median by spread: {flat}. {self.test.n_texts} texts.",
+            f"Each point is a head of {self.subject}; squares: the {N_LOWEST} lowest scores. {flat} of them vary less than the median head; "
+            f"{first} of them put key words first all the same (right of .5). {self.test.n_texts} texts.",
         )
 
     # ---- without heads, and tuned -------------------------------------------------------------------------

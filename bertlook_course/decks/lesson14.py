@@ -21,6 +21,7 @@ from ..render import (
     TextTable,
     depth_panels_figure,
     figure_picture,
+    heat_figure,
     layer_curves,
     tagged_words,
 )
@@ -96,9 +97,16 @@ class Deck(LessonDeck):
                 said.append(f"in {where} after {name}")
         return ", ".join(said)
 
-    def change_maps(self) -> dict[str, np.ndarray]:
-        """The change of each head, with the name of each map."""
-        return {f"{task}: divergence before/after, nats": values for task, values in self.change.items()}
+    def moved_picture(self) -> Picture:
+        """How much more each head has changed after negation than after the control."""
+        difference = self.change["negation"] - self.change["control"]
+        place = np.unravel_index(np.abs(difference).argmax(), difference.shape)
+        task = "negation" if difference[place] > 0 else "the control"
+        return figure_picture(
+            heat_figure({"negation minus control": difference}, numbers=True),
+            f"Divergence between the maps before and after, nats, first seed. Blue: moved more for negation; brown: for the control. "
+            f"Largest for {task}: {head_label(*map(int, place))} ({difference[place]:+.3f}).",
+        )
 
     # ---- which heads --------------------------------------------------------------------------------------
 
@@ -261,7 +269,7 @@ class Deck(LessonDeck):
         _, low, high = self.ours.before["test"].interval(*self.best)
         seeds = {task: ", ".join(f"{value:.2f}" for value in f1[task]) for task in negation.TASKS}
         return (
-            f"Head {head_label(*self.best)}: before {Estimate(f1['before'][0], low, high)}; negation {seeds['negation']}; "
+            f"The map: mean of three seeds. Head {head_label(*self.best)}: before {Estimate(f1['before'][0], low, high)}; negation {seeds['negation']}; "
             f"control {seeds['control']}."
         )
 
@@ -273,8 +281,9 @@ class Deck(LessonDeck):
         learnt = min(f1["negation"]) > max(*f1["control"], f1["before"][0])
         title = "One head may learn it" if learnt else "We cannot say that the best head learns it"
         listed = float(self.rules["the nearest word on a list of cues"].f1)
+        heads = "" if found.p < 0.05 or learnt else "**No head that we can name.** "
         return (
-            f"- **Change:** after negation layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer "
+            f"{heads}The last layers move most after either task.\n\n- **Change:** after negation layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer "
             f"1, after the control {times['control']:.1f} times (first seed). {self.ours.matched['negation'].kept} of "
             f"{self.n_heads} heads are still matched with themselves.\n"
             f"- **The task, on average?** Negation minus control {100 * found.difference:+.1f} points of F1, p = {found.p:.2f}: "

@@ -164,7 +164,6 @@ from .results.layers import where_table as where_table
 from .results.ledger_page import claims_page as claims_page
 from .results.misconceptions import format_misconceptions as format_misconceptions
 from .results.misconceptions import misconception_table as misconception_table
-from .results.probes import largest_heads as largest_heads
 from .results.probes import learning_figure as learning_figure
 from .results.probes import learning_sentence as learning_sentence
 from .results.probes import pair_grids as pair_grids

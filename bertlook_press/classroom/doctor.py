@@ -358,7 +358,7 @@ def offline() -> str:
     if _asked:
         raise Failed(
             f"asked for {', '.join(dict.fromkeys(_asked))}",
-            "Without a network class would wait for these. Set HF_HUB_OFFLINE=1, and tell the project.",
+            "Without a network, the class would wait for these. Set HF_HUB_OFFLINE=1, and report it to the project.",
         )
     home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     hub = Path(os.environ.get("HF_HUB_CACHE") or Path(home, "hub"))

@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
         return _serve_deck(root, path, args.classic, where)
     with route_copy(root, path, args.route) as copy:
         trust_alike(root / path, root / copy)
-        print(f"Shown is a copy, {copy}: what you change in it is lost when you stop.")
+        print(f"This is a copy, {copy}: what you change in it is lost when you stop.")
         return _serve_deck(root, copy, args.classic, where)
 
 

@@ -21,7 +21,7 @@ from bertlook_course.render import (
     render_map,
     shades,
 )
-from bertlook_course.render.drawing.marks import marks_of
+from bertlook_course.render.results.shares import FILLS
 from bertlook_course.widgets import LabelGame, ThresholdBoard, example_maps
 from bertlook_teach.measures import CLASSES, Thresholds, class_codes, stack_scores
 from bertlook_teach.model import Attention
@@ -140,7 +140,7 @@ def test_a_board_sorts_its_maps():
     assert "<i>B</i>" in sections[1] and "<i>A</i>" in sections[4] and "0.500" in sections[4]
     assert "block: 0.500 of all maps, 1 of those shown" in page
     colours = re.findall("solid (#[0-9a-f]+)", page.lower())
-    assert colours == [mark.colour.lower() for mark in marks_of(CLASSES)]  # as in plots of dots
+    assert colours == [fill.lower() for fill in FILLS]  # as in stacked bars
 
 
 # --- the game --------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def random_means_wild(twin: Encoder | None = None) -> Refutation:
     """Lesson 01. By default the random twin."""
     attention = extract_attention(twin or _shipped("specimen-random"), TEXT)
     even = float(attention_entropy(attention, normalized=True).min())
-    sentence = f"Even the sharpest head of an untrained model has {100 * even:.0f} % of the largest possible entropy."
+    sentence = f"Even the sharpest head of an untrained model spreads its attention almost evenly: {100 * even:.0f} % of the largest entropy."
     return Refutation(sentence, even, even > 0.9)
 
 

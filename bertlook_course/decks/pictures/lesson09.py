@@ -89,7 +89,9 @@ def stress_picture(deck: Deck) -> Picture:
         name: [row[k].numbers[0] for row in table.rows] for k, name in enumerate(table.header[1:], start=1)
     }
     return _wide(
-        stress_figure(curves, [str(row[0]) for row in table.rows], ("poor", 0.2)), table.caption, (table,)
+        stress_figure(curves, [str(row[0]) for row in table.rows], ("poor above", 0.2)),
+        table.caption,
+        (table,),
     )
 
 
@@ -139,7 +141,7 @@ def base_kinds_picture(deck: Deck) -> Picture:
         "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
         key=kinds,
         across=46,
-        high=95,
+        high=140,
         numbers=(deck.labels_table(),),
     )
 

@@ -72,7 +72,7 @@ def large_picture() -> Picture:
         "share of the gain": LayerBars(_gained(pos), 1, pos.expected, f"expected layer {pos.expected:.2f}"),
     }
     return figure_picture(
-        layer_bars_figure(panels, sharey=False, key=False, size=(9.8, 1.5)),
+        layer_bars_figure(panels, sharey=False, key=False, size=(9.8, 2.6)),
         "BERT-large, word classes, as published. Triangle: where the bars balance.",
     )
 

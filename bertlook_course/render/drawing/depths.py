@@ -303,7 +303,7 @@ def orders_figure(shares: Mapping[str, float], outlined: str, axis: str, *, size
 
 
 # --- what a layer adds, and what rivals reach --------------------------------------------------------------------
-def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str, *, size=(9.8, 1.5)):
+def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str, *, size=(9.8, 2.8)):
     """From where to where a score rises, a row for each task: a tick before, a line, and the model's mark after.
 
     Parameters

@@ -10,6 +10,7 @@ from bertlook_teach.model import head_label
 from bertlook_teach.views import (
     LINE,
     MUTED,
+    PAPER,
     RULE,
     SELECTED,
     Picture,
@@ -84,7 +85,8 @@ def _ends_of_scale(low: float, high: float, left: float, across: float, y: Calla
 def _baseline(baseline, middle: float, left: float, across: float, y: float, em: float) -> list[str]:
     line = f'<path d="M{coordinate(left)} {coordinate(y)}h{coordinate(across)}" stroke="{MUTED}" stroke-width="2" stroke-dasharray="6 5"/>'
     below = y + (0.8 if baseline.value > middle else -0.8) * em
-    return [line, text(left + 0.3 * em, below, baseline.name, fill=MUTED)]
+    halo = f' paint-order="stroke" stroke="{PAPER}" stroke-width="5"'  # a curve may cross it
+    return [line, text(left + 0.3 * em, below, baseline.name, fill=MUTED, extra=halo)]
 
 
 def _tokens_below(tokens: Sequence[int], xs, middle: float, bottom: float, em: float) -> list[str]:

@@ -167,12 +167,13 @@ def _key_at_right(key: Sequence[str], look, x: float, bottom: float) -> list[str
     """One column, or two where the grid is not high enough for one."""
     high = 1.35 * _EM
     rows = max(1, int((bottom - 1.7 * _EM) / high))
-    wide = 34 + max(text_width(kind, _EM) for kind in key) + 1.5 * _EM
-    return [
-        mark
-        for k, kind in enumerate(key)
-        for mark in _swatch(x + (k // rows) * wide, (1.7 + 0.5) * _EM + (k % rows) * high, kind, look)
-    ]
+    marks = []
+    for start in range(0, len(key), rows):
+        column = key[start : start + rows]
+        for k, kind in enumerate(column):
+            marks += _swatch(x, (1.7 + 0.5) * _EM + k * high, kind, look)
+        x += 34 + max(text_width(kind, _EM) for kind in column) + 1.2 * _EM
+    return marks
 
 
 # --- distances in the order of groups ---------------------------------------------------------------------------
@@ -381,7 +382,7 @@ def stress_figure(
         draw_level(axes, line[1], line[0], color="black", linestyle=(0, (5, 4)))
         axes.set_xticks(range(len(dimensions)), dimensions)
         axes.set_xlim(-0.25, len(dimensions) - 0.75)
-        axes.set_ylim(0, None)
+        axes.set_ylim(0, 1.08 * max(line[1], *(max(curve) for curve in curves.values())))
         axes.set_ylabel("stress", color=INK)
         key_above(figure, axes, 4)
     return figure

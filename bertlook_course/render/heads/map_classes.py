@@ -366,14 +366,15 @@ def render_board(
     shares : sequence of float
         Share of all maps in each class, not only of those shown.
     """
-    marks = marks_of(CLASSES)  # the colours of the classes in plots of dots, too
+    from ..results.shares import FILLS  # here, or each would need the other first
+
     columns = []  # no <section>: on a slide, the slideshow would take it for another slide
     for c, name in enumerate(CLASSES):
         inside = [img for (img, _), code in zip(thumbnails, codes) if code == c]
         label = SHORT[c].replace("-", "&shy;")
         columns.append(
             f'<div role="group" aria-label="{content(name)}: {shares[c]:.3f} of all maps, {len(inside)} of those shown" '
-            f'style="flex:1 1 0;min-width:0;border-top:4px solid {marks[c].colour};padding-top:.2em">'
+            f'style="flex:1 1 0;min-width:0;border-top:4px solid {FILLS[c]};padding-top:.2em">'
             f'<div style="font-weight:600;line-height:1.1;min-height:2.2em">{label}</div><div>{shares[c]:.3f}</div>'
             f'<div style="display:flex;flex-wrap:wrap;align-content:flex-start">{"".join(inside)}</div></div>'
         )

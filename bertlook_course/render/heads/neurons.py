@@ -160,7 +160,7 @@ def _bar_lengths(view, own, rest) -> tuple:
 def _weight_bar(x: float, y: float, em: float, weight: float) -> str:
     return (
         f'<rect x="{coordinate(x)}" y="{coordinate(y - 0.4 * em)}" '
-        f'width="{coordinate(max(1.0, 4.2 * em * weight))}" height="{coordinate(0.8 * em)}" fill="{INK}"/>'
+        f'width="{coordinate(max(1.0, 3.2 * em * weight))}" height="{coordinate(0.8 * em)}" fill="{INK}"/>'
     )
 
 

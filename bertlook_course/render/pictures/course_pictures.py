@@ -89,10 +89,18 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same model before training", 430, y - 12, "end"),
-        (600, 50, "bar: 95 % interval over texts;", "19 of 20 hold the true mean", 660, y - 8, "start"),
-        (520, 300, "dotted: what the claim needs,", "fixed before anything was run", line, y + 32, "end"),
+        (680, 50, "bar: 95 % interval over texts:", "19 of 20 hold the true mean", 690, y - 6, "start"),
+        (
+            520,
+            300,
+            "dotted: what the claim needs,",
+            "fixed before anything was run",
+            line - 40,
+            y + 58,
+            "end",
+        ),
         (570, 300, "circle:", "our model", 633, y + 14, "start"),
-        (710, 300, "disc: holds; cross: fails;", "empty: undecided", 925, y + 18, "start"),
+        (710, 300, "disc: holds; cross: not;", "empty: undecided", 925, y + 18, "start"),
     )
     body = [
         text(0, y - 16, "Some head does this"),
@@ -101,7 +109,8 @@ def ledger_line_picture() -> Picture:
         f'<path d="M580 {c(y)}H690" stroke="{blue}" stroke-width="6"/>',
         f'<circle cx="635" cy="{c(y)}" r="10" fill="{PAPER}" stroke="{blue}" stroke-width="3"/>',
         f'<rect x="421" y="{c(y - 9)}" width="18" height="18" fill="{grey}"/>',
-        text(705, y, ".34 [.27, .41]"),
+        text(635, y - 34, ".34 [.27, .41]", anchor="middle"),
+        text(line, y + 44, "needs > .20", anchor="middle", fill=MUTED),
         *draw_sign(HOLDS, 925, y, "holds"),
     ]
     for x, top, first, second, to_x, to_y, anchor in callouts:
@@ -114,7 +123,7 @@ def ledger_line_picture() -> Picture:
         body.append(text(x, top, first, anchor=anchor, fill=MUTED))
         body.append(text(x, top + 32, second, anchor=anchor, fill=MUTED))
     sentence = (
-        "A made-up line. Holds: the whole interval meets what the claim needs, and the twin's (not drawn) does not, and the two do not "
+        "A made-up line. Holds: the whole interval meets what the claim needs, and the twin's interval (not drawn) does not, and the two do not "
         "overlap. Does not hold: the whole interval lies on the other side. Otherwise: undecided."
     )
     return Picture(body, _WIDTH, 352, "How to read a line of the ledger", sentence, _EM, wide=True)

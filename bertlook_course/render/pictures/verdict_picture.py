@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bertlook_teach.views import (
     Picture,
     coordinate,
     text,
+    text_width,
     with_minus,
 )
 
@@ -72,6 +73,8 @@ def claim_picture(verdicts: Sequence) -> Picture:
         f"{counts_sentence(verdicts)} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
         f"{model_name(verdicts)}, 95 % interval{'; grey square: random twin' if any(map(has_twin, verdicts)) else ''}."
     )
+    if any(verdict.claim.below and not np.isnan(verdict.value) for verdict in verdicts):
+        caption += " Where less is needed (<), smaller values lie to the right."
     return ClaimPicture(
         body,
         _WIDTH,
@@ -96,13 +99,27 @@ def _row(verdict, lines: Sequence[str], top: float, high: float) -> list[str]:
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
     body += draw_sign(verdict.verdict, _SIGN, middle, _WORDS.get(verdict.verdict, "undecided"))
     if np.isnan(verdict.value) or claim.statistic is None:
-        return body
+        why = broken_lines(
+            claim.operational if claim.statistic is None else verdict.why, _EM, _SIGN - _CLAIM - 50, most=3
+        )
+        down = middle - 18 * (len(why) - 1)
+        return body + [text(_CLAIM + 15, down + 36 * k, line, fill=MUTED) for k, line in enumerate(why)]
     value = with_minus(value_cell(verdict))
+    half = 0.5 * text_width(value, _EM) + 8
+    over = min(max(_scale(verdict, _MIDDLE, _REACH)(verdict.value), _CLAIM + half), _SIGN - 20 - half)
     around = [
-        text(_MIDDLE, middle + 40, needs_text(claim), anchor="middle", fill=MUTED),
-        text(_MIDDLE, middle - 44, value, anchor="middle", fill=INK),
+        text(_MIDDLE, middle + 40, f"needs {needs_text(claim)}", anchor="middle", fill=MUTED),
+        text(over, middle - 44, value, anchor="middle", fill=INK),
     ]
     return body + draw_interval(verdict, _MIDDLE, _REACH, middle, around)
+
+
+def _scale(verdict, x: float, reach: float) -> Callable[[float], float]:
+    """Where a value stands, on a scale of its own around the claim's line at ``x``."""
+    ends = [verdict.value, *([verdict.twin] if has_twin(verdict) else [])]
+    ends += [end for end in (verdict.low, verdict.high) if not np.isnan(end)]
+    widest = max(abs(end - verdict.claim.threshold) for end in ends) or 1.0
+    return lambda value: x + reach * (value - verdict.claim.threshold) / widest
 
 
 def has_twin(verdict) -> bool:
@@ -117,14 +134,7 @@ def draw_interval(verdict, x: float, reach: float, y: float, around: Sequence[st
     """
     if np.isnan(verdict.value):
         return []
-    c, claim = coordinate, verdict.claim
-    ends = [verdict.value, *([verdict.twin] if has_twin(verdict) else [])]
-    ends += [end for end in (verdict.low, verdict.high) if not np.isnan(end)]
-    widest = max(abs(end - claim.threshold) for end in ends) or 1.0
-
-    def at(value: float) -> float:
-        return x + reach * (value - claim.threshold) / widest
-
+    c, at = coordinate, _scale(verdict, x, reach)
     [mark] = marks_of([model_name([verdict])])
     edge = f'stroke="{mark.colour}" stroke-width="3"'
     body = [

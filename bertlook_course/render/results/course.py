@@ -154,8 +154,10 @@ def _arrow(start: Lesson, end: Lesson, style: str) -> str:
     else:
         out, above = y1 + 0.75 * _BOX_HEIGHT, y2 - (_ROW - _BOX_HEIGHT) / 2
         out = min(out, y2 + 0.25 * _BOX_HEIGHT)
+        # A lane and a height of its own, or it would seem to go on where another arrow ends.
+        lane, middle = x2 - 1.6 * _LANE, y2 + 0.75 * _BOX_HEIGHT
         points = [(right, out), (right + 2 * _LANE, out), (right + 2 * _LANE, above)]
-        points += [(x2 - _LANE, above), (x2 - _LANE, middle), (x2, middle)]
+        points += [(lane, above), (lane, middle), (x2, middle)]
     (xa, ya), (xb, yb) = points[-2:]
     back = atan2(yb - ya, xb - xa) + pi
     tip = [(xb + 14 * cos(back + turn), yb + 14 * sin(back + turn)) for turn in (0.5, -0.5)]

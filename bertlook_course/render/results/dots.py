@@ -222,7 +222,10 @@ def _draw_line(axes, name: str, value: float, *, keyed: bool) -> None:
     look = {"upright": True, "color": "black", "linestyle": (0, (5, 4))}
     draw_level(axes, value, name if keyed else "", **look)
     if not keyed:
-        axes.set_title(name, fontsize=_EM)
+        low, high = axes.get_xlim()
+        share = (value - low) / (high - low)
+        side = "left" if share < 0.2 else "right" if share > 0.8 else "center"
+        axes.text(value, 1.02, name, transform=axes.get_xaxis_transform(), ha=side, va="bottom", fontsize=_EM)
 
 
 def dots_figure(

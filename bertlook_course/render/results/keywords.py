@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from bertlook_teach.model import head_label
-from bertlook_teach.views import LINE, MARKER_CYCLE, MUTED, SELECTED
+from bertlook_teach.views import MARKER_CYCLE, MUTED, SELECTED
 
 from ..drawing.figures import draw_level, styled_figure
+from ..drawing.marks import mark_look, marks_of
 
 
 def heads_figure(
@@ -17,6 +18,7 @@ def heads_figure(
     *,
     ylabel: str,
     marked=(),
+    model: str = "specimen",
     chance: Mapping[str, float] | None = None,
     size=(9.8, 4.2),
     font_size: float = 18,
@@ -30,6 +32,8 @@ def heads_figure(
         The same for all panels.
     marked : sequence of (layer, head)
         Heads drawn as filled squares with their names: those a ranking puts first.
+    model : str
+        Whose heads they are: drawn in its colour and form.
     chance : mapping of axis name to number, optional
         A vertical line in that panel.
     """
@@ -45,9 +49,8 @@ def heads_figure(
                 chosen[tuple(head)] = True
             if chance and name in chance:
                 draw_level(axes, chance[name], upright=True, linewidth=1.5)
-            axes.plot(
-                x[~chosen], y[~chosen], MARKER_CYCLE[0], color=LINE, markerfacecolor="white", markersize=8
-            )
+            look = mark_look(marks_of([model])[0]) | {"linestyle": "none"}
+            axes.plot(x[~chosen], y[~chosen], **look, markersize=8)
             axes.plot(x[chosen], y[chosen], MARKER_CYCLE[1], color=SELECTED, markersize=8)
             axes.set_xlabel(name)
             axes.locator_params(nbins=4)

@@ -29,19 +29,16 @@ _WIDTH, _EM, _ROW = 1180.0, 30.0, 28.0  # of the picture of pairs, its type, a l
 
 
 def published_probes() -> TextTable:
-    """Table 3 of Clark et al. (2019) as printed, the weakest first; the structural probe apart, as its score is another one."""
+    """Table 3 of Clark et al. (2019) as printed, the weakest first; the structural probe in words, as its score is another one."""
     rows = [row for row in read_published("clark_table3_probes") if row.exactness == "printed"]
-    rows.sort(key=lambda row: (row.quantity == "structural probe", float(row.value)))
-    body = [
-        [
-            row.quantity,
-            json.loads(row.value),  # with as many digits as were printed
-            "UUAS, one layer, no direction: not comparable" if row.note.startswith("undirected") else "UAS",
-        ]
-        for row in rows
-    ]
-    caption = "Per cent; BERT-base, Wall Street Journal, punctuation left out, as printed. No intervals were published."
-    return TextTable(["what the probe sees", "found", "measure"], body, caption)
+    [other] = (row for row in rows if row.note.startswith("undirected"))
+    rows = sorted((row for row in rows if row is not other), key=lambda row: float(row.value))
+    body = [[row.quantity, json.loads(row.value)] for row in rows]  # with as many digits as were printed
+    caption = (
+        "Per cent; BERT-base, Wall Street Journal, punctuation left out, as printed. No intervals were published. The "
+        f"{other.quantity}'s {other.value} is a UUAS, of one layer and without direction, and has no bar here."
+    )
+    return TextTable(["what the probe sees", "UAS"], body, caption)
 
 
 def score_cell(score) -> Estimate:
@@ -164,13 +161,3 @@ def pair_grids(
     return Picture(
         body, _WIDTH, grid.bottom + 1.6 * _EM, "Two pairs of words", words, _EM, numbers=numbers, wide=True
     )
-
-
-def largest_heads(weights, n: int = 2) -> str:
-    """The heads with the largest of some weights, shape (layer, head), and how large: one alone would be a winner without a rival.
-
-    >>> largest_heads(np.array([[0.1, 2.0], [1.5, 0.3]]))
-    '1-2 2.0, 2-1 1.5'
-    """
-    places = np.argsort(-weights, axis=None, kind="stable")[:n]
-    return ", ".join(f"{head_label(*divmod(int(i), weights.shape[1]))} {weights.flat[i]:.1f}" for i in places)

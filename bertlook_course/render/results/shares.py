@@ -12,7 +12,7 @@ from ..drawing.figures import key_above, styled_figure
 from ..drawing.text_table import Estimate, TextTable
 
 # One after the other they are also other greys; the last is the rest.
-_FILLS = (OKABE_ITO["blue"], OKABE_ITO["sky"], OKABE_ITO["yellow"], OKABE_ITO["vermillion"], RULE)
+FILLS = (OKABE_ITO["blue"], OKABE_ITO["sky"], OKABE_ITO["yellow"], OKABE_ITO["vermillion"], RULE)
 _WORTH_A_NUMBER = 0.07  # a smaller part has no room for it
 
 
@@ -39,8 +39,8 @@ def table_shares(table: TextTable, columns: Sequence[str] | None = None, *, axis
     chosen = header[1:] if columns is None else list(columns)
     if missing := [name for name in chosen if name not in header]:
         raise KeyError(f"no column {missing[0]!r}; it has {', '.join(map(repr, header))}.")
-    if not 1 <= len(chosen) <= len(_FILLS):
-        raise ValueError(f"one to {len(_FILLS)} parts of a whole can be told apart; got {len(chosen)}.")
+    if not 1 <= len(chosen) <= len(FILLS):
+        raise ValueError(f"one to {len(FILLS)} parts of a whole can be told apart; got {len(chosen)}.")
     names = [str(row[0]) for row in table.rows]
     shares = [[_share(row[header.index(name)]) for name in chosen] for row in table.rows]
     for name, row in zip(names, shares):
@@ -54,7 +54,7 @@ def table_shares(table: TextTable, columns: Sequence[str] | None = None, *, axis
 def shares_figure(names: Sequence[str], parts: Sequence[str], shares: Sequence[Sequence[float]], axis: str):
     """The figure of `table_shares`: a row for each name, in it a part after the other."""
     with styled_figure((9.8, 1.3 + min(0.52 * len(names), 3.2))) as (figure, (axes,)):
-        for k, (part, fill) in enumerate(zip(parts, _FILLS)):
+        for k, (part, fill) in enumerate(zip(parts, FILLS)):
             starts = [sum(row[:k]) for row in shares]
             axes.barh(
                 range(len(names)),

@@ -135,7 +135,7 @@ def _arcs(key, weights, what: str, *, special: bool = False):
             else ", without special tokens or a word's weight to itself"
         )
         sentence = (
-            f"BERT-base, {what}: weights of a tenth or more{left_out}. The largest: "
+            f"BERT-base, {what}: weights of a tenth or more{left_out}; a dot is what is looked at. The largest: "
             f"{tokens[i]} → {'the other ' * (tokens[i] == tokens[j])}{tokens[j]}, {chosen[i, j]:.2f}."
         )
         return [*arcs, *body], base + 2.4 * _EM, sentence, _recording().badge
@@ -286,6 +286,7 @@ def _families(colour: str):
     drawn = published.published_map()
     points = drawn.points[:, np.argsort(np.ptp(drawn.points, axis=0))[::-1]]
     scale = (_TALL - 40) / np.ptp(points[:, 1])
+    points = points * [1, -1]  # up is up here, too, as on the map itself
     at = (points - points.min(axis=0)) * scale + [(_WIDTH - np.ptp(points[:, 0]) * scale) / 2, 20]
     labels = drawn.labels.ravel()
     body = [
@@ -340,8 +341,8 @@ _PICTURES = {
     "05": _maps(
         _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 12, "the 48 heads of layers 5 to 8"
     ),
-    "06": _arcs(_TIRED, _of_head("8-11"), "head 8-11"),
-    "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4"),
+    "06": _arcs(_TIRED, _of_head("8-11"), "another head, 8-11, for determiners"),
+    "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4 on another text"),
     "08": _arcs(_APPLES, _strongest, "each word's strongest line to another word in any of 144 heads"),
     "09": _families,
     "10": _maps(

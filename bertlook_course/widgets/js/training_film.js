@@ -101,7 +101,7 @@ function createFilm(host, get, emit) {
     if (baseline) {
       const at = y(baseline[1]);
       svg.append(drawn("path", { d: `M${left} ${at}H${right}`, stroke: PALETTE.muted, "stroke-width": 2, "stroke-dasharray": "6 5" }));
-      label(left + 0.3 * em, at + (at < (top + bottom) / 2 ? 0.8 : -0.8) * em, baseline[0], "start");
+      label(left + 0.3 * em, at + (at < (top + bottom) / 2 ? 0.8 : -0.8) * em, baseline[0], "start", "bl-film-level");
     }
     const curve = curveOf(chosen);
     line(track(curve), { stroke: PALETTE.line, "stroke-width": em / 8 });

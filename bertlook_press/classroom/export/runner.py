@@ -345,7 +345,7 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
         why = {
             "raised": f"cell {stop.number} fails, so the deck is not exported.\n{stop.text}\nMend the cell, or see it in "
             "JupyterLab with `bertlook lab`.",
-            "output": f"cell {stop.number} shows without end: the deck has more than {MOST_OUTPUT / 1e6:.0f} MB of output.",
+            "output": f"cell {stop.number} prints without end: the deck has more than {MOST_OUTPUT / 1e6:.0f} MB of output.",
             "time": f"cell {stop.number} took more than {timeout:g} s.",
             "lost": f"cell {stop.number} ended, and what it showed did not arrive within {SECONDS_FOR_OUTPUT} s. Try once more.",
             "died": f"Python died in cell {stop.number} (out of memory?).",

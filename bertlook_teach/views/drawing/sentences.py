@@ -232,7 +232,7 @@ def describe_head_map(
         text = f"{visible_token(title)}, after minus before, {size}: {up}, {down}."
     else:
         text = f"{visible_token(title)}, {size}: largest {high}, smallest {low}."
-    if selected is not None:
+    if selected is not None and (difference or tuple(selected) != largest):  # which has just been named
         chosen = tuple(selected)
         text += f" Head {head_label(*chosen)}: {'not there' if absent[chosen] else say(values[chosen])}."
     return text

@@ -1,4 +1,4 @@
-"""Exercises that need no training run where a browser's Python runs them: without torch, tokenizers and Jupyter, processes and threads."""
+"""Exercises that need no training run in what `python3 start.py` installs: without torch and transformers; and where no process and no thread can be had."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ SOLUTIONS = Path(__file__).resolve().parents[2] / "notebooks" / "solutions"
 
 RUN = """
 import importlib.abc, json, subprocess, sys, threading, os
-MISSING = {"torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "jupyter_client", "threadpoolctl", "psutil", "hf_xet"}
+MISSING = {"torch", "transformers", "safetensors", "sklearn", "pandas"}
 class Missing(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in MISSING:
