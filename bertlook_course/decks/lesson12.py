@@ -141,6 +141,7 @@ class Deck(LessonDeck):
             name="AUC of the column mean",
             axes=("layer", "head"),
             shade=True,
+            middle=0.5,
             shape=False,
         )
 
@@ -150,8 +151,8 @@ class Deck(LessonDeck):
             np.unravel_index(place, self.auc.shape) for place in (self.auc.argmax(), self.auc.argmin())
         )
         return (
-            f"Highest: head {head_label(*top)}, {self.auc[top]:.2f}. Lowest: head {head_label(*low)}, {self.auc[low]:.2f}. "
-            f"Mean over {self.data.n_texts} texts."
+            f"Blue: above chance, .5; brown: below, the head looks away. Highest: head {head_label(*top)}, {self.auc[top]:.2f}. "
+            f"Lowest: head {head_label(*low)}, {self.auc[low]:.2f}. Mean over {self.data.n_texts} texts."
         )
 
     def twin_answer(self) -> str:

@@ -228,3 +228,9 @@ test_what_is_refused = refusals(
     (lambda: best_head(np.ones((1, 2, 3))), "at least two texts"),
     (lambda: best_head(np.full((2, 1, 1), np.nan)), "head 1-1 on text 0 is NaN"),
 )
+
+
+def test_numbers_around_a_middle_are_blue_above_and_brown_below_it():
+    page = NumberTable([[0.5, 0.9], [0.1, 0.5]], ["a", "b"], ["c", "d"], shade=True, middle=0.5).html()
+    even, more, less = map(difference_colour, (0.0, 1.0, -1.0))
+    assert re.findall("background:(#[0-9a-f]{6});", page) == [even, more, less, even]

@@ -36,6 +36,8 @@ class NumberTable:
     shade : bool
         Colour the cells: shares between 0 and 1 by their size, other numbers by sign and by size beside the largest. The number is
         written as well.
+    middle : float, optional
+        With ``shade``: more than this is blue, less is brown, such as .5 for an AUC.
     total : bool
         Add a column with the sum of each row.
     digits : int
@@ -62,6 +64,7 @@ class NumberTable:
         name: str = "",
         axes: tuple[str, str] = ("token", "dim"),
         shade: bool = False,
+        middle: float | None = None,
         total: bool = False,
         digits: int = 2,
         shape: bool = True,
@@ -79,7 +82,7 @@ class NumberTable:
         self.values, self.rows, self.columns = values, [str(row) for row in rows], columns
         self.name, self.axes, self.say_shape = name, axes, shape
         self._shares = bool(((values >= 0) & (values <= 1)).all())
-        self.shade, self.total, self.digits, self.short = shade, total, digits, short
+        self.shade, self.middle, self.total, self.digits, self.short = shade, middle, total, digits, short
 
     @property
     def caption(self) -> str:
@@ -144,10 +147,11 @@ class NumberTable:
     def _fill(self, share: float | None) -> str:
         if not self.shade or share is None:
             return ""
-        if self._shares:
+        if self._shares and self.middle is None:
             colour = magnitude_colour(share)
         else:
-            colour = difference_colour(share / np.abs(self.values).max())
+            middle = self.middle or 0.0
+            colour = difference_colour((share - middle) / np.abs(self.values - middle).max())
         return f";background:{colour};color:{text_colour(colour)}"
 
     def __repr__(self) -> str:
