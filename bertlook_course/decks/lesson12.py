@@ -26,7 +26,7 @@ from ..render import (
     signed_gain,
     table_dots,
 )
-from .common import LessonDeck, letter, subject
+from .common import LessonDeck, letter, short_title, subject
 
 _ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture
@@ -313,6 +313,22 @@ class Deck(LessonDeck):
         if self.other is not None:
             beside = " In {}: {:.2f} and {:.2f}.".format(subject(self.beside), *_thirds(self.other))
         return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}.{beside}"
+
+    def thirds_table(self) -> TextTable:
+        """The mean AUC of the third of the heads with the lowest score and of the others, and with what the score goes together."""
+        models = {self.name: self.thirds}
+        if self.other is not None:
+            models[short_title(self.beside)] = _thirds(self.other)
+        rows = [
+            [who, *(Estimate(values[k], form=".2f") for values in models.values())]
+            for k, who in enumerate(("lowest third", "the others"))
+        ]
+        along = ", ".join(f"{name} {row[0]}" for name, *row in self.correlations_table().rows)
+        return TextTable(
+            ["heads", *models],
+            rows,
+            f"Mean AUC of the heads' maxima, {self.test.n_texts} texts. Rank correlation of {self.name}'s scores with {along}.",
+        )
 
     def correlations_table(self) -> TextTable:
         """With what the score of the lecture slides goes together, for the model and its twin."""

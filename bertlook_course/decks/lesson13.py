@@ -237,12 +237,12 @@ def phases_question() -> str:
 def phases_picture() -> Picture:
     """BERT-base's layers with the essay's cuts, beside what the best cuts explain there and on a straight slope."""
     shares = _bert_base_shares()
-    (cuts, best), slope = best_split(shares), best_split(_straight_slope())[1]
+    (cuts, best), (ends, slope) = best_split(shares), best_split(_straight_slope())
     p, _ = split_p(shares, CUTS)
     return figure_picture(
-        phases_figure(shares, CUTS),
+        phases_figure(shares, CUTS, beside=("a straight slope", _straight_slope()[:, 0], ends)),
         f"BERT-base (Clark et al. 2019): cuts after layers {cuts[0]} and {cuts[1]} explain {100 * best:.1f} %, p = {p:.4f}. A straight slope: "
-        f"{100 * slope:.1f} %.",
+        f"{100 * slope:.1f} %, though it has no phases; bars: their means.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -133,7 +134,11 @@ def _number(value: float) -> str:
 
 
 def phases_figure(
-    series, cuts: Sequence[int], *, names: Sequence[str] = ("[CLS]", "[SEP]", ". and ,", "other")
+    series,
+    cuts: Sequence[int],
+    *,
+    names: Sequence[str] = ("[CLS]", "[SEP]", ". and ,", "other"),
+    beside: tuple[str, Sequence[float], Sequence[int]] | None = None,
 ):
     """Shares of attention by layer as lines with marks, and the cuts between phases: a matplotlib figure.
 
@@ -144,17 +149,28 @@ def phases_figure(
         After how many layers a phase ends.
     names : sequence of str
         Of the kinds.
+    beside : (title, one number a layer, its cuts), optional
+        A curve that has no phases, with the means of those that the cuts make of it.
     """
-    from ..drawing.figures import layer_curves
+    from ..drawing.figures import layer_curves, styled_figure
 
     series = np.asarray(series, dtype=float)
     if series.ndim != 2 or series.shape[1] != len(names):
         raise ValueError(
             f"series has shape (layer, {len(names)}), a column for each of {', '.join(names)}; got {series.shape}."
         )
-    figure = layer_curves(
-        dict(zip(names, series.T)), ylabel="share of attention", size=(10, 3.5), font_size=18
-    )
-    for cut in cuts:
-        figure.axes[0].axvline(cut + 0.5, color=INK, linestyle="--", linewidth=2)
+    ratios = {"width_ratios": [2.4, 1]} if beside else None
+    with styled_figure((10, 3.5), columns=2 if beside else 1, gridspec_kw=ratios) as (figure, panels):
+        layer_curves(dict(zip(names, series.T)), ylabel="share of attention", ax=panels[0])
+        for cut in cuts:
+            panels[0].axvline(cut + 0.5, color=INK, linestyle="--", linewidth=2)
+        if beside:
+            title, values, ends = beside
+            edges, layers = [0, *ends, len(values)], np.arange(1, len(values) + 1)
+            panels[1].plot(layers, values, "o", color=MUTED, markersize=8)
+            for first, last in pairwise(edges):
+                panels[1].hlines(np.mean(values[first:last]), first + 0.6, last + 0.4, color=INK, linewidth=3)
+            for cut in ends:
+                panels[1].axvline(cut + 0.5, color=INK, linestyle="--", linewidth=2)
+            panels[1].set(title=title, xlabel="layer", yticks=[], xticks=[1, len(values)])
     return figure
