@@ -382,8 +382,8 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             relation_bars_figure({"BERT-base, GUM (published)": theirs, f"{self.name}, our sentences": ours}),
-            f"None, as far as the left side tells: without an offset no bar can be judged. n = {left} cases on the left, {right} on the right; lines: 95 %. For {easiest} a fixed distance alone finds "
-            f"{100 * kept[easiest].baseline:.0f} % of ours; for GUM no offset was published.",
+            f"None on the left: without an offset no bar can be judged. n = {left} cases on the left, {right} on the right; lines: 95 %. For {easiest} a fixed distance alone finds "
+            f"{100 * kept[easiest].baseline:.0f} % of ours.",
         )
 
     def limits(self) -> str:

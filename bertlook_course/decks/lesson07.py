@@ -374,9 +374,8 @@ class Deck(LessonDeck):
             for row, column in (("Winogender", "best head"), ("GAP", "best head"), ("GAP", "nearer"))
         )
         return (
-            f"{unmeasured}{'There' if unmeasured else 'On larger sets'} ({names.page}) {names.whose}'s best head is right in "
-            f"{gender} of {names.cell('Winogender', 'n')} cases of Winogender, and in {gap} of {names.cell('GAP', 'n')} of GAP, "
-            f"where the nearer name is right in {nearer}."
+            f"{unmeasured}{'There' if unmeasured else 'On larger sets'} {names.whose}'s best head is right in {gender} (Winogender, "
+            f"n = {names.cell('Winogender', 'n')}) and {gap} (GAP, n = {names.cell('GAP', 'n')}; the nearer name: {nearer}; {names.page})."
         )
 
 
@@ -488,6 +487,6 @@ class AskedPairs(NamedTuple):
                 for row in rows
             ]
             + [["guessing", Estimate(50.0, form=".0f"), Estimate(25.0, form=".0f")]],
-            f"{clear}Per cent [95 %, over sentences]. Best head of {self.whose}: chosen fairly for “right”; "
+            f"{clear}Lines: 95 %, over sentences. Best head of {self.whose}: chosen fairly for “right”; "
             f"for “both” the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
         )

@@ -131,9 +131,9 @@ def agreement_sentence() -> str:
     worse = sum(first < last for first, last in zip(kept["most"], kept["least"]))
     return (
         f"**The order matters in {worse} of three seeds.** Seed 0: the costliest head, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
-        f"after Holm's correction **{holm}** of {off[-1]} are beyond chance. "
-        f"With {some} off, three seeds (with all heads {reach} %) keep **{most} %** if the most important go first, "
-        f"**{least} %** if the least important do. ({fewer.whose[0].upper()}{fewer.whose[1:]}, docs/results.md.)"
+        f"after Holm **{holm}** of {off[-1]} are beyond chance. "
+        f"With {some} off, the seeds (all heads: {reach} %) keep **{most} %** if the most important go first, "
+        f"**{least} %** if the least important do (docs/results.md)."
     )
 
 

@@ -398,7 +398,7 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck, specimen):
     text = said(deck)
     assert "**other's best head" in text and "The specimen's finds" in text
     assert "other was not measured on novels. On **" in text and "the specimen's best head finds" in text
-    assert "other was not measured on larger sets. There (docs/results.md) the specimen's best head" in text
+    assert "other was not measured on larger sets. There the specimen's best head" in text
     assert deck.points_picture().sentence.count("specimen") == 1
     assert deck.of_other["nearest"].accuracy == deck.of["nearest"].accuracy  # the same parts, no head in it
     assert deck_of_07.Deck(specimen, deck.twin, deck.documents[:4], beside=specimen).beside is None
