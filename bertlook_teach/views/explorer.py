@@ -171,8 +171,7 @@ class HeadExplorer(ipywidgets.VBox):
         **unknown,
     ):
         refuse_unknown(type(self), unknown, traits=False)
-        if isinstance(encoder, (list, tuple)) and isinstance(text, str):
-            raise TypeError("an explorer shows one model; bertlook_teach.views.SideBySide shows two.")
+        _check_options(encoder, text, measures)
         encoder, minus = (
             load_encoder(one, tokenizer) if is_in_memory(one) else one for one in (encoder, minus)
         )
@@ -184,8 +183,6 @@ class HeadExplorer(ipywidgets.VBox):
             raise TypeError(f"an explorer of an encoder needs a text to begin with; got {text!r:.60}.")
         self.encoder, self.minus = encoder, minus
         self._extract = extract or _extract_attention
-        if not isinstance(measures, Mapping | None):
-            raise TypeError(f"measures have names: give a mapping of name to measure; got {measures!r:.60}.")
         self.measures = dict(default_measures() if measures is None else measures)
         second = text_pair if text_pair and text_pair.strip() else None
         self.attention = self._extract(encoder, text, second)
@@ -348,6 +345,13 @@ class HeadExplorer(ipywidgets.VBox):
             f"HeadExplorer({name}, {n_layers} x {n_heads} heads, head {head_label(self.layer, self.head)}, "
             f"{n_tokens} tokens)"
         )
+
+
+def _check_options(encoder, text, measures) -> None:
+    if isinstance(encoder, (list, tuple)) and isinstance(text, str):
+        raise TypeError("an explorer shows one model; bertlook_teach.views.SideBySide shows two.")
+    if not isinstance(measures, Mapping | None):
+        raise TypeError(f"measures have names: give a mapping of name to measure; got {measures!r:.60}.")
 
 
 def _given_attention(encoder, tokens, key_tokens, grid, sentence_b_start) -> Attention | None:
