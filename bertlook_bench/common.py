@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -135,6 +136,12 @@ def files_of(paths: Iterable[str | Path], stack: ExitStack) -> list[Path]:
     return found
 
 
+# What lies beside a corpus and says something of it.
+_ABOUT = re.compile(
+    r"(?i)(readme|license|licence|copying|changelog|contributing)\b|.*\.(md|html?|pdf|png|svg|py)$"
+)
+
+
 def _files_inside(folder: Path) -> list[Path]:
     def refuse(error: OSError):
         raise error  # a folder that is closed to us is a part of the corpus, lost without a word
@@ -147,9 +154,15 @@ def _files_inside(folder: Path) -> list[Path]:
             raise ValueError(
                 f"the folder {folder} holds more than {MOST_FILES:,} files; give the folders or files that hold the corpus."
             )
-    if not inside:
-        raise ValueError(f"the folder {folder} holds no file; give one with the corpus in it.")
-    return sorted(inside)
+    trees = [path for path in inside if path.name.removesuffix(".gz").endswith((".conllu", ".conll"))]
+    corpus = trees or [path for path in inside if not _ABOUT.match(path.name)]
+    if not corpus:
+        raise ValueError(f"the folder {folder} holds no file of a corpus; give one with the corpus in it.")
+    if left := sorted({path.name for path in inside} - {path.name for path in corpus}):
+        print(
+            f"left out of {folder}: {', '.join(left[:10])}{' ...' if len(left) > 10 else ''}", file=sys.stderr
+        )
+    return sorted(corpus)
 
 
 def say_skipped(skipped: Sequence, what: str = "broken sentences") -> None:

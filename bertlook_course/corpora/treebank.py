@@ -49,6 +49,23 @@ class TreebankSentence(PrintsWhatIsThere):
     empty: tuple[tuple[int, dict[str, str]], ...] = ()
     entity_parts: tuple[str, ...] = ()
 
+    def __post_init__(self):
+        n = len(self.words)
+        short = [
+            name
+            for name in ("governors", "relations", "upos", "xpos", "lemmas", "misc")
+            if len(getattr(self, name)) != n
+        ]
+        if short:
+            raise ValueError(
+                f"a sentence of {n} words has {n} {short[0]}; got {len(getattr(self, short[0]))}."
+            )
+        for word, governor in enumerate(self.governors):
+            if not -1 <= governor < n or governor == word:
+                raise ValueError(
+                    f"governors count from 0, and -1 is the root; word {word} of {n} ({self.words[word]!r}) has {governor}."
+                )
+
     def __len__(self) -> int:
         return len(self.words)
 

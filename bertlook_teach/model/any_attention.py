@@ -181,7 +181,7 @@ def check_rows(weights: np.ndarray, tokens: Sequence[str]) -> None:
 def words_from_marks(
     tokens: Sequence[str], special: Sequence[bool]
 ) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
-    """The word of each token and the words, by the marks of the three common tokenizers: ##, Ġ and ▁.
+    """The word of each token and the words, by the marks of the common tokenizers: ##, Ġ and ▁ in front, @@ and </w> behind.
 
     >>> words_from_marks(["[CLS]", "un", "##real", "cat"], [True, False, False, False])
     ((None, 0, 0, 1), ('unreal', 'cat'))
@@ -194,7 +194,16 @@ def words_from_marks(
     ((0, 1, 1), ('The', 'cat'))
     >>> words_from_marks(["Ġcats", "Ċ", "dogs"], [False] * 3)
     ((0, 0, 1), ('cats', 'dogs'))
+    >>> words_from_marks(["un@@", "real", "cat"], [False] * 3), words_from_marks(["un", "real</w>", "cat</w>"], [False] * 3)
+    (((0, 0, 1), ('unreal', 'cat')), ((0, 0, 1), ('unreal', 'cat')))
     """
+    behind = [
+        token
+        for token, is_special in zip(tokens, special)
+        if not is_special and token.endswith(("@@", "</w>"))
+    ]
+    if behind:  # what goes on says so, or what ends does: as ## says it
+        return words_from_marks(*_marked_in_front(tokens, special, ends=behind[0].endswith("</w>")))
     marked = any(token.startswith(SPACES) for token, is_special in zip(tokens, special) if not is_special)
     ids: list[int | None] = []
     words: list[str] = []
@@ -218,6 +227,17 @@ def words_from_marks(
             words.append(token.lstrip(marks) or token)
         ids.append(len(words) - 1)
     return tuple(ids), tuple(words)
+
+
+def _marked_in_front(tokens, special, *, ends: bool) -> tuple[list[str], Sequence[bool]]:
+    """Tokens of subword-nmt and fastBPE (``un@@ real``), or of GPT-1 and CLIP (``un real</w>``), with ## before what goes on."""
+    found, goes_on = [], False
+    for token, is_special in zip(tokens, special):
+        found.append(f"{CONTINUES}{token}" if goes_on and not is_special else token)
+        goes_on = not is_special and (not token.endswith("</w>") if ends else token.endswith("@@"))
+        if not is_special:
+            found[-1] = found[-1].removesuffix("</w>" if ends else "@@")
+    return found, special
 
 
 def by_letters(pieces: Sequence[str], special: Sequence[bool] = ()) -> tuple[str, ...]:

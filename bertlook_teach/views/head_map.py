@@ -153,6 +153,11 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         )
 
     def _packed(self, values, name, ranges, minus=None) -> dict[str, object]:
+        if hasattr(values, "columns"):
+            raise TypeError(
+                "a head map takes arrays of shape (layer, head), and a table was given. Of a profile, give profile.mean('previous'); of a "
+                "table with a row a head, table['previous'].to_numpy().reshape(layers, heads)."
+            )
         named = dict(values) if isinstance(values, Mapping) else {name: values}
         if not named:
             raise ValueError("a head map needs at least one measure; got none.")

@@ -12,7 +12,7 @@ import pytest
 import tiny
 from made import conllu, read_rows, run, write_lines
 
-from bertlook_bench import chunks, line
+from bertlook_bench import chunks, common, line
 from bertlook_bench.driver import Command, Data, Given
 from bertlook_bench.driver.options import options_of
 from bertlook_course.storage import IN_PLACE, Report, about, at_least, release_folders
@@ -170,7 +170,7 @@ def test_workers_give_the_same_tables(files, tmp_path, capsys):
         ("coref --limit 0", "--limit must be at least 1; got 0"),
         ("coref --data FILES/empty.jsonl", "holds no two mentions"),
         ("coref --data FILES/wrong.jsonl", "line 1: expected GAP"),
-        ("coref --data FILES", "is a folder of"),
+        ("coref --data FILES", "holds no two mentions"),  # of its files the treebank is read
         ("probe --limit 3", "--limit must be at least eight sentences, four for each half; got 3"),
         ("layers --task pos --test x", "--test needs --data"),
         ("layers --task pos --max-cases 1", "--max-cases must be at least 2; got 1."),
@@ -331,3 +331,21 @@ def test_what_decides_the_numbers_is_kept_with_them(tmp_path, capsys, monkeypatc
     capsys.readouterr()
     assert toy("--times", 3, out=tmp_path) == 0  # other numbers: begun afresh, and said
     assert "times: 2 there, 3 now" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (("a.txt", "README.md", "LICENSE.txt", "figure.png"), {"a.txt"}),
+        (
+            ("en-train.conllu", "en-dev.conllu.gz", "stats.xml", "README"),
+            {"en-train.conllu", "en-dev.conllu.gz"},
+        ),
+    ],
+)
+def test_what_lies_beside_a_corpus_is_left_out_and_said(tmp_path, names, kept, capsys):
+    for name in names:
+        (tmp_path / name).write_text("x\n", encoding="utf-8")
+    assert {path.name for path in common._files_inside(tmp_path)} == kept
+    said = capsys.readouterr().err
+    assert all(name in said for name in set(names) - kept) and not any(name in said for name in kept)

@@ -14,6 +14,7 @@ import pytest
 from bertlook_course.corpora import (
     CorefDocument,
     Mention,
+    TreebankSentence,
     by_first,
     coreference_documents,
     coreference_edges,
@@ -567,3 +568,25 @@ def test_labels_of_pairs_may_be_numbers_as_text(write):
     line = f'{{"id": "a-1", "tokens": ["she", "Ann"], "targets": [{target % 1}, {target % 0}]}}'
     [edge] = read_edges(write(line, "a.jsonl"))
     assert [one.label for one in edge.targets] == ["same", "different"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"governors": (1, 2, 2, 2)},
+            r"governors count from 0, and -1 is the root; word 2 of 4 .* has 2",
+        ),  # spaCy's root
+        ({"governors": (2, 3, 4, 3)}, "word 2 of 4 .* has 4"),  # counted from 1
+        ({"governors": (1, 2, -1)}, "a sentence of 4 words has 4 governors; got 3"),
+    ],
+)
+def test_a_sentence_made_by_hand_is_checked(changes, message):
+    plain = {
+        "words": tuple("abcd"),
+        "governors": (1, 2, -1, 2),
+        **dict.fromkeys(("relations", "upos", "xpos", "lemmas"), ("x",) * 4),
+    }
+    assert len(TreebankSentence(**plain, misc=({},) * 4)) == 4
+    with pytest.raises(ValueError, match=message):
+        TreebankSentence(**{**plain, **changes}, misc=({},) * 4)

@@ -484,6 +484,18 @@ def test_measures_may_be_functions_or_arrays_of_the_right_shape():
         explorer(measures={"bad": VALUES.T})
 
 
+def test_a_table_is_no_head_map():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TypeError, match=r"a table was given. Of a profile, give profile.mean\('previous'\)"):
+        HeadMap(pandas.DataFrame({"head": ["1-1"], "previous": [0.5]}))
+
+
+def test_the_second_text_may_begin_at_a_place_given_as_in_bertviz():
+    weights = np.full((1, 1, 4, 4), 0.25)
+    view = HeadView(weights, list("abcd"), 2)
+    assert view.texts["wordpiece"]["segments"] == [0, 0, 1, 1]
+
+
 def test_measures_without_names_are_refused():
     with pytest.raises(
         TypeError, match="measures have names: give a mapping of name to measure; got <function"

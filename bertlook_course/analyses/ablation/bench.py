@@ -112,6 +112,10 @@ def read_masked(encoder: Encoder, text: str, masked: int | None = None) -> Maske
     ids, tokens, special = reading.ids, reading.tokens, reading.special
     typed = [i for i, (number, s) in enumerate(zip(ids, special)) if number == mask and not s]
     name = encoder.tokenizer.mask_token
+    if other := next((mark for mark in ("[MASK]", "<mask>") if mark != name and mark in text), ""):
+        raise ValueError(
+            f"{other} is the mask of another model and would be read as a text; {encoder.name}'s is {name}."
+        )
     if len(typed) > 1:
         raise ValueError(f"the sentence holds {len(typed)} times {name}; one word is guessed at a time.")
     if typed:

@@ -410,3 +410,8 @@ def test_what_is_done_to_the_model_after_the_bench_was_made_is_not_passed_by(how
     assert after.truth == fresh.truth != before.truth
     np.testing.assert_array_equal(after.losses, fresh.losses)
     assert after.right.tolist() == fresh.right.tolist()
+
+
+def test_the_mask_of_another_model_is_no_text(encoder):
+    with pytest.raises(ValueError, match=r"<mask> is the mask of another model .* is \[MASK\]"):
+        read_masked(encoder, "the cat sat on the <mask>")
