@@ -156,7 +156,7 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         if hasattr(values, "columns"):
             raise TypeError(
                 "a head map takes arrays of shape (layer, head), and a table was given. Of a profile, give profile.mean('previous'); of a "
-                "table with a row a head, table['previous'].to_numpy().reshape(layers, heads)."
+                "table with one row for each head, table['previous'].to_numpy().reshape(layers, heads)."
             )
         named = dict(values) if isinstance(values, Mapping) else {name: values}
         if not named:

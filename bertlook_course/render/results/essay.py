@@ -149,7 +149,7 @@ def phases_figure(
         After how many layers a phase ends.
     names : sequence of str
         Of the kinds.
-    beside : (title, one number a layer, its cuts), optional
+    beside : (title, one number for each layer, its cuts), optional
         A curve that has no phases, with the means of those that the cuts make of it.
     """
     from ..drawing.figures import layer_curves, styled_figure
