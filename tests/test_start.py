@@ -619,6 +619,7 @@ INTERRUPTED = """
 import importlib.util, os, signal, sys
 assert importlib.util.find_spec("own") is None, "a file of the folder was taken for a module"
 assert sys.argv[1:] == ["doctor", "--quick"]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it runs in the background ignore it
 try:
     os.kill(os.getpid(), signal.SIGINT)
     signal.pause()

@@ -696,7 +696,7 @@ def test_a_cell_that_prints_without_end_is_stopped(stops, tmp_path, monkeypatch)
     if not stops:
         prints = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{prints}"
     deck = new_notebook(cells=[cell("1"), cell(prints)])
-    with pytest.raises(ExportError, match=r"endless: cell 2 shows without end: the deck has more than 0 MB"):
+    with pytest.raises(ExportError, match=r"endless: cell 2 prints without end: the deck has more than 0 MB"):
         runner.run_deck(deck, folder=tmp_path, name="endless", say=print)
 
 

@@ -56,7 +56,7 @@ def title_picture(which: str) -> Picture:
     Examples
     --------
     >>> title_picture("06").sentence[:33]
-    'BERT-base, recorded, head 8-11: w'
+    'BERT-base, recorded, another head'
     """
     if which not in ("00", GUEST):
         which = lesson(which).number
