@@ -283,7 +283,7 @@ class Deck(LessonDeck):
         listed = float(self.rules["the nearest word on a list of cues"].f1)
         heads = "" if found.p < 0.05 or learnt else "**No head that we can name.** "
         return (
-            f"{heads}The last layers move most after either task.\n\n- **Change:** after negation layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer "
+            f"{heads}{'The last layers move most after either task.' if min(times.values()) > 1 else ''}\n\n- **Change:** after negation layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer "
             f"1, after the control {times['control']:.1f} times (first seed). {self.ours.matched['negation'].kept} of "
             f"{self.n_heads} heads are still matched with themselves.\n"
             f"- **The task, on average?** Negation minus control {100 * found.difference:+.1f} points of F1, p = {found.p:.2f}: "

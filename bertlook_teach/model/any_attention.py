@@ -13,10 +13,9 @@ from .words import CONTINUES, SPACES, looks_special
 _SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
 _COARSE = 1e-2  # bfloat16 keeps eight binary digits of a weight
 
-_LINE_ENDS, _LINE_BYTES = (
-    "ĊĉčĠ\n\t\r",
-    ("<0x0A>", "<0x09>", "<0x0D>"),
-)  # as byte-level tokenizers spell them, or leave them
+# Ends of lines and tabs as byte-level tokenizers spell them, or leave them.
+_LINE_ENDS = "ĊĉčĠ\n\t\r"
+_LINE_BYTES = ("<0x0A>", "<0x09>", "<0x0D>")
 
 PADDING = frozenset({"[PAD]", "<pad>", "<PAD>", "<|pad|>"})
 

@@ -309,9 +309,8 @@ def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, 
 
     low, high = interval(right["heads"])
     gain = right["heads"].astype(int) - right["offsets"].astype(int)
-    gain_low, gain_high = np.clip(
-        interval(gain, share=False), -1, 1
-    )  # of few cases it reaches beyond what can be
+    # An interval over few cases reaches beyond the largest gain there can be.
+    gain_low, gain_high = np.clip(interval(gain, share=False), -1, 1)
     twin = {}
     if "twin" in right:
         twin_low, twin_high = interval(right["twin"])
