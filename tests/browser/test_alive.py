@@ -144,11 +144,25 @@ def use_lenses(deck, place):
     deck.press("Enter")
     lenses.filter(has_text="rain").wait_for()
     assert "Head 2-2" in said.inner_text()
-    box.fill(" ")
-    deck.press("Enter")
-    explorer.locator(".bertlook-message [role='alert']").wait_for()
+    type_nothing(deck, explorer)
     assert "still shows the last text" in explorer.locator(".bertlook-message").inner_text()
     deck.screenshot(f"alive-lenses-{deck.kind}")
+
+
+def type_nothing(deck, explorer):
+    """A blank line is refused in words; where the words never come, say how far they came."""
+    from playwright.sync_api import TimeoutError
+
+    box, message = explorer.locator("input[type='text']").first, explorer.locator(".bertlook-message")
+    box.fill(" ")
+    box.press("Enter")
+    try:
+        message.locator("[role='alert']").wait_for()
+    except TimeoutError as error:
+        where = deck.ask("document.activeElement.outerHTML.slice(0, 200)")
+        raise AssertionError(
+            f"{box.input_value()!r} is typed, {message.inner_html()!r} is said; at {where}"
+        ) from error
 
 
 def use_bench(deck, place):
@@ -179,9 +193,7 @@ def use_bench(deck, place):
     view.get_by_text("all on").click()
     answered("All heads on")
     explorer = place.locator(".bertlook-explorer:has(.bertlook-bench)")
-    explorer.locator("input[type='text']").first.fill(" ")
-    deck.press("Enter")
-    explorer.locator(".bertlook-message [role='alert']").wait_for()
+    type_nothing(deck, explorer)
     deck.screenshot(f"alive-bench-{deck.kind}")
     assert said.get_attribute("aria-live") == "polite"
 

@@ -198,10 +198,14 @@ def test_the_speakers_window_shows_what_the_room_sees_what_comes_and_the_notes(t
         "document.querySelector('iframe').contentDocument.querySelectorAll('.fragment.visible').length === 1",
         speaker,
     )
-    room = tiny.ask(f"({places})(document)")
-    assert len(room) > 3 and room == speaker.evaluate(
-        f"({places})(document.querySelector('iframe').contentDocument)"
-    )
+    room, seen = [], None
+    for _ in range(100):  # both may still be moving to the slide
+        room = tiny.ask(f"({places})(document)")
+        seen = speaker.evaluate(f"({places})(document.querySelector('iframe').contentDocument)")
+        if len(room) > 3 and room == seen:
+            break
+        tiny.page.wait_for_timeout(50)
+    assert len(room) > 3 and room == seen
     assert tiny.dialogs == []
     speaker.close()
 
