@@ -323,25 +323,19 @@ class Deck(LessonDeck):
             [who, *(Estimate(values[k], form=".2f") for values in models.values())]
             for k, who in enumerate(("lowest third", "the others"))
         ]
-        along = ", ".join(f"{name} {row[0]}" for name, *row in self.correlations_table().rows)
+        heads = self.by_head[self.name]
+        along = ", ".join(
+            f"{name} {rank_correlation(heads['score'].ravel(), heads[kind].ravel()):+.2f}"
+            for name, kind in {
+                "spread of the maxima": "spread",
+                "attention entropy": "entropy",
+                "AUC": "max",
+            }.items()
+        )
         return TextTable(
             ["heads", *models],
             rows,
             f"Mean AUC of the heads' maxima, {self.test.n_texts} texts. Rank correlation of {self.name}'s scores with {along}.",
-        )
-
-    def correlations_table(self) -> TextTable:
-        """With what the score of the lecture slides goes together, for the model and its twin."""
-        kinds = {"spread of the maxima": "spread", "attention entropy": "entropy", "AUC": "max"}
-        rows = []
-        for name, kind in kinds.items():
-            rho = [rank_correlation(h["score"].ravel(), h[kind].ravel()) for h in self.by_head.values()]
-            rows.append([name, *(Estimate(value, form="+.2f") for value in rho)])
-        return TextTable(
-            ["rank correlation of the score with", *self.models],
-            rows,
-            f"Over {self.n_layers * self.n_heads} heads, {self.test.n_texts} texts. Spread: interquartile range of the maxima "
-            "of a text's words.",
         )
 
     def scores_picture(self) -> Picture:

@@ -131,7 +131,7 @@ def said(deck):
     )
     last = (
         deck.thirds_answer(),
-        deck.correlations_table(),
+        deck.thirds_table(),
         deck.removal_picture(),
         deck.fits_table(),
         deck.answer(),

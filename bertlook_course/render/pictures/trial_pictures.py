@@ -50,7 +50,7 @@ _IMAGE_OF = {
 
 
 def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
-    """What each claim measures, the line that its number has to pass, and what is on the other side of it.
+    """What each claim measures, what would refute it, and the line that its number has to pass.
 
     Parameters
     ----------
@@ -58,17 +58,15 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     statistics : mapping of a claim's key to str, optional
         What is measured, in words. Without it a row has the claim's sentence and its line.
     """
-    c, em, middle, reach = coordinate, _EM, 885.0, 105.0
-    body, top = [], 36.0
+    c, em = coordinate, _EM
+    body, top = [text(_WIDTH, 16, "supported if", anchor="end", extra=' font-weight="600"')], 36.0
     for claim in claims:
         if statistics is None:
-            head, *lines = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 740)
+            head, *lines = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 1080)
         else:
             head = claim.title
-            lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 740)
-            lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 740)
-        high = 42.0 + 30 * max(1, len(lines))
-        y = top + high / 2 - 4
+            lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 1330)
+            lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 1330)
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         look = "" if statistics is None else ' font-weight="600"'
         body.append(text(0, top + 24, head, extra=look))
@@ -76,21 +74,12 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
             text(0, top + 54 + 30 * k, line, fill=INK if statistics is None else MUTED)
             for k, line in enumerate(lines)
         ]
-        body += [
-            f'<path d="M{c(middle - reach)} {c(y)}h{c(reach)}" stroke="{RULE}" stroke-width="14"/>',
-            f'<path d="M{c(middle)} {c(y)}h{c(reach)}" stroke="{OKABE_ITO["sky"]}" stroke-width="14"/>',
-            f'<path d="M{c(middle)} {c(y - 26)}V{c(y + 26)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
-            text(middle - reach - 14, y, needs_text(claim), anchor="end", fill=MUTED),
-        ]
-        top += high
-    body += [
-        text(middle - 12, 16, "refuted", anchor="end", fill=MUTED),
-        text(middle + 12, 16, "supported"),
-    ]
+        body.append(text(_WIDTH, top + 24, needs_text(claim), anchor="end"))
+        top += 46.0 + 30 * len(lines)
     said = " ".join(
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
-    caption = "Right of the line, and p below .05 after correction for eleven claims: supported. Left of it: refuted."
+    caption = "A supported claim also needs p below .05 after correction for eleven claims."
     return Picture(
         body,
         _WIDTH,
