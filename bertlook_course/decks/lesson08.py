@@ -125,9 +125,16 @@ class Deck(LessonDeck):
             said.append(
                 f"{' and '.join(elsewhere).replace('-', '−')} on EWT ({_words_of(ewt)} words, {ewt.whose}, {ewt.page})"
             )
+        lower = [
+            name
+            for name, points in panels.items()
+            if (share := {point[0]: point[1] for point in points})["random attention and words"]
+            < share["right-branching"]
+        ]
+        order = f"Random attention is below right-branching on {' and '.join(lower)}. " if lower else ""
         return figure_picture(
             points_figure(panels, xlabel="UAS, per cent"),
-            f"Attention minus distances and words, alone and with words: {'; '.join(said)}. "
+            f"{order}Attention minus distances and words, alone and with words: {'; '.join(said)}. "
             f"Points, {self.found.n_test} sentences; BERT-base as printed.",
         )
 

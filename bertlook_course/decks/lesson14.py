@@ -268,9 +268,10 @@ class Deck(LessonDeck):
         f1 = self.best_f1
         _, low, high = self.ours.before["test"].interval(*self.best)
         seeds = {task: ", ".join(f"{value:.2f}" for value in f1[task]) for task in negation.TASKS}
+        wins = sum(ours > control for ours, control in zip(f1["negation"], f1["control"], strict=True))
         return (
-            f"The map: mean of three seeds. Head {head_label(*self.best)}: before {Estimate(f1['before'][0], low, high)}; negation {seeds['negation']}; "
-            f"control {seeds['control']}."
+            f"**Head {head_label(*self.best)} beats the control in {wins} of {len(f1['control'])} seeds:** negation {seeds['negation']}; "
+            f"control {seeds['control']}; before {Estimate(f1['before'][0], low, high)}. The map: mean of the seeds."
         )
 
     def answer(self) -> str:
