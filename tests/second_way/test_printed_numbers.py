@@ -420,7 +420,7 @@ def test_09_the_stress_of_the_best_map():
         best / (wanted[above] ** 2).sum()
     )  # at the optimum the scale is free, so both stresses agree
     stress = drawn_is_best / np.sqrt(1 - drawn_is_best**2)
-    assert stress == pytest.approx(*on_slide("09", r"the stress, ([\d.]+)\."), abs=THIRD_PLACE)
+    assert stress == pytest.approx(*on_slide("09", r"the stress, ([\d.]+),"), abs=THIRD_PLACE)
 
 
 # --- lesson 11: which heads matter -----------------------------------------------------------------------------------
