@@ -202,7 +202,6 @@ class HeadExplorer(ipywidgets.VBox):
         self.text_box = TextBox(self._read, text, text_pair)
         self.controls = self._make_controls()
         link_heads(self.head_map, self.head_view)
-        link_traits(self.head_view, "pair", self.head_map, "pair")
         super().__init__(self._parts(sizes, has_box=given is None))
         self.add_class("bertlook-explorer")
         self.head_view._in_page = (given is None and self.in_page()) or {}
@@ -259,6 +258,7 @@ class HeadExplorer(ipywidgets.VBox):
             ("style_index", self.style_menu, "index"),
             ("level_index", self.level_menu, "index"),
             ("hide_special", self.special_box, "value"),
+            ("pair", self.head_map, "pair"),
         ):
             link_traits(self.head_view, trait, control, control_trait)
         controls = [self.layer_menu, self.head_menu, self.style_menu, self.level_menu, self.special_box]
