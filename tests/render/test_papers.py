@@ -99,6 +99,16 @@ def test_the_sentence_lies_beside_and_comes_from_the_data(tmp_path, make):
     assert path.with_suffix(".txt").read_text(encoding="utf-8") == "my own\n"
 
 
+def test_a_text_of_ones_own_is_not_replaced(tmp_path):
+    (tmp_path / "novel.txt").write_text("It was a dark night.")
+    with pytest.raises(FileExistsError, match="would replace novel.txt"):
+        save_figure(curves(), tmp_path / "novel.svg")
+    assert (tmp_path / "novel.txt").read_text() == "It was a dark night."
+    assert not (tmp_path / "novel.svg").exists()
+    for _ in range(2):  # but a figure may be saved again
+        save_figure(curves(), tmp_path / "curves.svg")
+
+
 def test_the_caption_of_a_figure_follows_its_numbers():
     assert (
         caption_of(curves())

@@ -62,7 +62,7 @@ def save_figure(
     RuntimeError
         If a picture is wanted as PDF or PNG and there is no Chromium that makes one; says what to install.
     OSError
-        If the file cannot be written.
+        If the file cannot be written, or if a text of its name is there that is no figure's.
 
     Examples
     --------
@@ -78,6 +78,11 @@ def save_figure(
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise ValueError(f"a figure is saved as one of {', '.join(FORMATS)}; got {path.name!r}.")
+    beside = path.with_suffix(".txt")
+    if beside.exists() and not any(path.with_suffix(one).exists() for one in FORMATS):
+        raise FileExistsError(
+            f"the figure's sentence would replace {beside.name}, a text that belongs to no figure; save under another name."
+        )
     wide = None if width is None else _millimetres(width)
     sentence = caption or caption_of(figure)
     if hasattr(figure, "savefig"):
@@ -89,7 +94,7 @@ def save_figure(
         else:
             data = _printed(svg, ending, wide, high, dpi, sentence)
     write_file(path, data)
-    write_file(path.with_suffix(".txt"), sentence + "\n")
+    write_file(beside, sentence + "\n")
     return path
 
 
