@@ -484,6 +484,12 @@ def test_measures_may_be_functions_or_arrays_of_the_right_shape():
         explorer(measures={"bad": VALUES.T})
 
 
+@pytest.mark.parametrize("values", [[["a", "b"]], [[0.1, 0.2], [0.3]]])
+def test_words_and_ragged_rows_are_no_head_map(values):
+    with pytest.raises(ValueError, match="numbers in rows of one length were expected"):
+        HeadMap(values)
+
+
 def test_a_table_is_no_head_map():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(TypeError, match=r"a table was given. Of a profile, give profile.mean\('previous'\)"):

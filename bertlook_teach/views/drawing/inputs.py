@@ -143,6 +143,8 @@ def as_array(values) -> np.ndarray:
             f"numbers were expected; got {type(values).__name__}. Of a model, take attention = extract_attention(encoder, text) and a measure "
             "of it, such as offset_attention(attention)."
         ) from None
+    except ValueError as error:  # words, or rows of different lengths
+        raise ValueError(f"numbers in rows of one length were expected, and NumPy says: {error}") from None
 
 
 def _are_words(given) -> bool:
