@@ -25,6 +25,7 @@ from ..model import (
     masked_lm_head,
     output_projection,
     pieces_of,
+    require_reading,
 )
 from .norms import value_norms
 
@@ -121,6 +122,7 @@ def attention_gradients(
     ----------
     Clark et al. (2019), section 3.2, Figure 3. Their code for it was not released; scale and masking are ours.
     """
+    require_reading(reading)
     if masked is None:
         masking = choose_masked(reading.encoder, reading.ids, reading.special, share=share, seed=seed)
     else:

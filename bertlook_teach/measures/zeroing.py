@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model import TOKENS_AT_ONCE, import_torch
+from ..model import TOKENS_AT_ONCE, import_torch, require_reading
 
 if TYPE_CHECKING:
     from ..model import Encoder, Reading
@@ -34,6 +34,7 @@ def value_zeroing_to_output(reading: Reading) -> np.ndarray:
     -----
     As many passes as there are heads and tokens: see `output_zeroing_work`.
     """
+    require_reading(reading)
     torch = import_torch()
 
     encoder, n = reading.encoder, reading.n_tokens
@@ -110,6 +111,7 @@ def value_zeroing(
     ----------
     Mohebbi et al. (2023), Quantifying Context Mixing in Transformers. Per head is our extension.
     """
+    require_reading(reading)
     torch = import_torch()
 
     encoder, n = reading.encoder, reading.n_tokens

@@ -63,6 +63,7 @@ from .reading import extract_attention as extract_attention
 from .reading import iter_attention as iter_attention
 from .reading import left_out_lines as left_out_lines
 from .reading import read as read
+from .reading import require_reading as require_reading
 from .recording import FIELDS as FIELDS
 from .recording import LABELS as LABELS
 from .recording import MATCHING as MATCHING

@@ -344,6 +344,8 @@ def _patches(grid, n: int) -> tuple[str, ...]:
         raise TypeError(
             "tokens is missing: one string a position. For patches of an image give grid=(rows, columns)."
         )
+    if np.shape(grid) != (2,):
+        raise ValueError(f"grid is two whole numbers, (rows, columns) of patches; got {grid!r}.")
     rows, columns = grid
     patches = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
     if n - len(patches) not in (0, 1):

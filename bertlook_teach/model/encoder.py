@@ -136,10 +136,14 @@ class Encoder:
             limits.append((5 + 2 * config.num_random_blocks) * config.block_size)
         return min(limits + [positions] * (positions > 0))  # XLNet's -1: as many as one likes
 
-    @property
+    @cached_property
     def has_segments(self) -> bool:
-        """Whether the model is told which of two texts a token belongs to."""
-        return getattr(self.config, "type_vocab_size", 0) > 1
+        """Whether the model is told which of two texts a token belongs to, as its tokenizer marks it; RoBERTa's does not."""
+        given = getattr(self.tokenizer, "model_input_names", ["token_type_ids"])
+        return getattr(self.config, "type_vocab_size", 0) > 1 and (
+            "token_type_ids" in given
+            or any(self.tokenizer("a", "a", return_token_type_ids=True)["token_type_ids"])
+        )
 
     @cached_property
     def fingerprint(self) -> str:

@@ -94,8 +94,8 @@ def _only_model(given):
     if len(found) != 1:
         held = " and ".join(f".{path}" for path in found) if found else "none"
         raise ValueError(
-            f"{type(given).__name__} should hold one model of transformers, and {held} was found in it. Give the one that is meant: "
-            "load_encoder(model, tokenizer)."
+            f"{type(given).__name__} should hold one model of transformers, and what was found in it is {held}. Give the one that is meant, such "
+            "as load_encoder(module.encoder, tokenizer)."
         )
     return next(iter(found.values()))
 

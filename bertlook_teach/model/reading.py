@@ -94,6 +94,12 @@ def left_out_lines(skipped: Mapping[str, int], n: int, what: str, encoder: Encod
     return [f"{count} of {n} {what}: {reason}{limits.get(reason, '')}." for reason, count in skipped.items()]
 
 
+def require_reading(reading) -> None:
+    """Raise a TypeError for anything but a reading."""
+    if not hasattr(reading, "encoder"):
+        raise TypeError(f"this measure takes a reading, read(encoder, text); got {type(reading).__name__}.")
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """One text, or pair of texts, as an encoder reads it; made by :func:`read`.

@@ -27,15 +27,14 @@ _HARMLESS = {
 }
 _UNLIMITED = int(1e30)  # transformers' number where a folder names no longest input
 
-_READ: WeakValueDictionary = (
-    WeakValueDictionary()
-)  # digest of the files -> what was read: a model and its twin share 3 MB
+_READ: WeakValueDictionary = WeakValueDictionary()  # digest of the files -> what was read, shared with a twin
 
 
 class WordPieceTokenizer:
     """What this package and most notebooks ask of a tokenizer; whatever else is asked, transformers' tokenizer of the folder answers."""
 
     is_fast = True
+    model_input_names = ("input_ids", "token_type_ids", "attention_mask")
 
     def __init__(self, backend, folder: Path, longest: int):
         self.backend_tokenizer, self.model_max_length, self._folder = backend, longest, folder

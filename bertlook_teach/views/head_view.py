@@ -74,7 +74,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
     norms : array of shape (layer, head, token), optional
         Length of each token's transformed vector, ``||f_h(x_j)||``, as `bertlook_course.analyses.anatomy.six_lenses.value_norms` gives
         it. With it the view can show what a head adds instead of where it looks.
-    minus : Attention, optional
+    minus : Attention or arrays, optional
         Of the same text before a change, from a model of the same shape and vocabulary: the view then shows ``attention`` less
         ``minus``.
     quantity : {"weight", "norm"}
@@ -172,6 +172,8 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         given = (tokens, key_tokens, grid, sentence_b_start)
         if any(value is not None for value in given) or not hasattr(attention, "weights"):
             attention = given_attention(attention, *given)
+        if minus is not None and not hasattr(minus, "weights"):
+            minus = given_attention(minus, attention.tokens)
         super().__init__(
             **self._packed(attention, norms, minus),
             quantity=quantity,

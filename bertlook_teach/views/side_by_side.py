@@ -48,6 +48,10 @@ class SideBySide(ipywidgets.VBox):
     _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
 
     def __init__(self, encoders, text: str, text_pair: str | None = None, **options):
+        if not hasattr(encoders, "__iter__"):
+            raise TypeError(
+                f"two models come in a list, SideBySide([model, other], text); got {encoders!r:.60}."
+            )
         encoders = list(encoders)
         if len(encoders) != 2:
             raise ValueError(f"two models stand side by side; got {len(encoders)}.")

@@ -29,7 +29,7 @@ from transformers import (
 )
 
 from bertlook_teach import HeadExplorer, HeadMap, HeadView, extract_attention, load_encoder
-from bertlook_teach.measures import attention_gradients, profile_heads
+from bertlook_teach.measures import attention_gradients, profile_heads, value_zeroing
 from bertlook_teach.model import iter_attention, random_twin, read
 
 TEXT = "the cat sat"
@@ -194,8 +194,8 @@ REFUSED = [
     (lambda: load_encoder(bert(vocab_size=900), TOKENIZER), "do not belong together"),
     (lambda: load_encoder(bert(), _limit(None)), "the tokenizer says model_max_length = None"),
     (lambda: load_encoder(bert(), _limit(0)), "model_max_length = 0, and a whole number"),
-    (lambda: load_encoder(Own(a=bert(), b=bert()), TOKENIZER), r"one model of transformers, and \.a and \.b"),
-    (lambda: load_encoder(torch.nn.Linear(2, 2), TOKENIZER), "and none was found in it"),
+    (lambda: load_encoder(Own(a=bert(), b=bert()), TOKENIZER), r"one model of transformers, and what was found in it is \.a and \.b"),
+    (lambda: load_encoder(torch.nn.Linear(2, 2), TOKENIZER), "and what was found in it is none"),
     (lambda: load_encoder(bert().to("meta"), TOKENIZER), "is not in memory.*without offloading"),
     (lambda: load_encoder(_quantized(), TOKENIZER), "holds torch.int8, .* without quantization"),
     (lambda: load_encoder(_uncopied(), TOKENIZER), r"cannot be copied as it lies in memory.*save_pretrained\(folder\)"),
@@ -277,3 +277,24 @@ def test_a_folder_that_another_library_wrote_is_told_apart(tmp_path, file, remed
     (tmp_path / file).write_text("{}", encoding="utf-8")
     with pytest.raises(FileNotFoundError, match=f"holds no config.json, but .*{remedy}"):
         load_encoder(tmp_path)
+
+
+def test_a_second_text_is_marked_only_where_the_tokenizer_marks_it():
+    """RoBERTa's tokenizer marks none, though its configuration has two segments where nobody says otherwise."""
+    tokenizer = byte_level_tokenizer()
+    config = RobertaConfig(**{**CONFIG, "vocab_size": len(tokenizer), "pad_token_id": 1})
+    model = RobertaModel(config).eval()
+    assert config.type_vocab_size == 2
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        maps = model(**tokenizer(TEXT, TEXT, return_tensors="pt"), output_attentions=True).attentions
+    encoder = load_encoder(model, tokenizer)
+    found = extract_attention(encoder, TEXT, TEXT)
+    np.testing.assert_allclose(found.weights, torch.cat(maps).numpy(), atol=1e-6)
+    assert not encoder.has_segments and load_encoder(bert(), TOKENIZER).has_segments
+
+
+@pytest.mark.parametrize("measure", [attention_gradients, value_zeroing])
+def test_a_measure_that_runs_the_model_takes_a_reading(measure):
+    with pytest.raises(TypeError, match=r"takes a reading, read\(encoder, text\); got Encoder"):
+        measure(load_encoder("specimen"))

@@ -14,7 +14,7 @@ import traitlets
 from tiny import HEAD_SIZE, save_tiny_model
 
 from bertlook_course.widgets import module_source, view_names
-from bertlook_teach.model import extract_attention, load_encoder
+from bertlook_teach.model import Attention, extract_attention, load_encoder
 from bertlook_teach.views import (
     HeadExplorer,
     HeadMap,
@@ -488,6 +488,23 @@ def test_measures_may_be_functions_or_arrays_of_the_right_shape():
 def test_words_and_ragged_rows_are_no_head_map(values):
     with pytest.raises(ValueError, match="numbers in rows of one length were expected"):
         HeadMap(values)
+
+
+def test_what_was_before_may_be_arrays_as_well():
+    after, before = np.full((1, 1, 2, 2), 0.5), np.eye(2)[None, None]
+    told = Attention.from_arrays(before, ["a", "b"])
+    one, other = (HeadView(after, ["a", "b"], minus=minus) for minus in (before, told))
+    assert one.texts == other.texts != HeadView(after, ["a", "b"]).texts
+
+
+def test_two_models_come_in_a_list():
+    with pytest.raises(TypeError, match=r"two models come in a list"):
+        SideBySide(load_encoder("specimen"), "We saw birds.")
+
+
+def test_a_grid_is_two_numbers():
+    with pytest.raises(ValueError, match=r"grid is two whole numbers, .* got 2"):
+        Attention.from_arrays(np.full((1, 1, 4, 4), 0.25), grid=2)
 
 
 def test_a_table_is_no_head_map():
