@@ -332,6 +332,16 @@ def open_deck(open_page):
     return open_deck
 
 
+def until_equal(page, *questions) -> list:
+    """The answers to two questions, as soon as they agree, or after five seconds."""
+    for _ in range(100):
+        answers = [ask() for ask in questions]
+        if answers[0] == answers[1]:
+            break
+        page.wait_for_timeout(50)
+    return answers
+
+
 def use_encoder(explorer) -> None:
     """Where an explorer stands on a recorded model, switch to the one that can read any sentence."""
     first = explorer.locator(".bl-model input").first

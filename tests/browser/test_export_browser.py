@@ -18,7 +18,7 @@ from classroom.test_export import EVIL, cell, exported, tiny_deck
 from nbformat.v4 import new_notebook
 
 from . import walks
-from .conftest import HANGS_AFTER, ROOT, Deck, use_encoder
+from .conftest import HANGS_AFTER, ROOT, Deck, until_equal, use_encoder
 from .growth import ALLOWED, recorded_bytes
 from .looking import SIZES, walk
 from .test_decks import DECKS, EMPTY
@@ -198,13 +198,11 @@ def test_the_speakers_window_shows_what_the_room_sees_what_comes_and_the_notes(t
         "document.querySelector('iframe').contentDocument.querySelectorAll('.fragment.visible').length === 1",
         speaker,
     )
-    room, seen = [], None
-    for _ in range(100):  # both may still be moving to the slide
-        room = tiny.ask(f"({places})(document)")
-        seen = speaker.evaluate(f"({places})(document.querySelector('iframe').contentDocument)")
-        if len(room) > 3 and room == seen:
-            break
-        tiny.page.wait_for_timeout(50)
+    room, seen = until_equal(  # both may still be moving to the slide
+        tiny.page,
+        lambda: tiny.ask(f"({places})(document)"),
+        lambda: speaker.evaluate(f"({places})(document.querySelector('iframe').contentDocument)"),
+    )
     assert len(room) > 3 and room == seen
     assert tiny.dialogs == []
     speaker.close()

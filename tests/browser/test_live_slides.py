@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from bertlook_course.syllabus import route_copy
 from bertlook_teach.views.drawing import palette
 
-from .conftest import HANGS_AFTER, ROOT, make_deck
+from .conftest import HANGS_AFTER, ROOT, make_deck, until_equal
 
 SLIDER = """\
 slider = widgets.IntSlider(value=3, max=20)
@@ -420,8 +420,12 @@ def test_the_speakers_window_follows_a_route_and_shows_notes_as_text(open_deck, 
         assert speaker.locator("#notes strong").inner_text() == "Say."
         assert speaker.locator("#notes").inner_text().strip() == "Say. Aloud."
         where = "one => { const box = one.getBoundingClientRect(); return [box.x, box.y, box.width, box.height].map(Math.round); }"
-        room = opened.ask(f"({where})(document.querySelector('section.present > section.present h1'))")
-        assert room[2] and room == speaker.evaluate(f"({where})({heading.format(0)})")
+        room, seen = until_equal(  # both may still be moving to the slide
+            opened.page,
+            lambda: opened.ask(f"({where})(document.querySelector('section.present > section.present h1'))"),
+            lambda: speaker.evaluate(f"({where})({heading.format(0)})"),
+        )
+        assert room[2] and room == seen
         speaker.keyboard.press("PageDown")
         opened.wait(f"{number} === '3/4'", speaker)
         assert speaker.locator("#next").inner_text() == "The last slide"
