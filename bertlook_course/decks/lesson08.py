@@ -126,7 +126,7 @@ class Deck(LessonDeck):
                 f"{' and '.join(elsewhere).replace('-', '−')} on EWT ({_words_of(ewt)} words, {ewt.whose}, {ewt.page})"
             )
         lower = [
-            name
+            f"the {name}" if name.startswith("specimen") else name
             for name, points in panels.items()
             if (share := {point[0]: point[1] for point in points})["random attention and words"]
             < share["right-branching"]
