@@ -220,7 +220,8 @@ def halves(
     test = [document for document in documents if not is_train(document)]
     if not train or not test:
         raise ValueError(
-            f"both halves need documents; got {len(train)} to choose on and {len(test)} to report on."
+            f"both halves need documents; got {len(train)} to choose on and {len(test)} to report on. Give each its 'split', train or test, "
+            "or more documents."
         )
     return train, test
 

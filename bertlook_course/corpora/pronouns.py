@@ -44,7 +44,7 @@ class PronounCase:
 def read_pronoun_cases(path: str | Path, *, limit: int | None = None) -> tuple[list[PronounCase], int]:
     """Cases of a JSONL file, or of GAP's own TSV, and how many lines were left out because neither candidate is the answer.
 
-    Three kinds of object are read. GAP: ``text``, ``pronoun``, ``a``, ``b``, ``a_coref``, ``b_coref``. Winogender: ``text``, ``pronoun``,
+    Three kinds of object are read, each with an ``id``. GAP: ``text``, ``pronoun``, ``a``, ``b``, ``a_coref``, ``b_coref``. Winogender: ``text``, ``pronoun``,
     ``occupation``, ``participant``, ``answer``. WinoBias: ``text``, ``mention`` (the antecedent), ``pronoun``; the wrong
     candidate is the other occupation of the sentence, one that is an antecedent elsewhere in the file. Spans are characters, [start, end).
 

@@ -87,10 +87,10 @@ def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[st
             block.append(line)
             continue
         if block:
-            yield _pair(block, path, number, on_error)
+            yield _pair(block, f"{path}, {'line' if tabbed else 'before line'} {number}", on_error)
             block, found = [], True
     if block:
-        yield _pair(block, path, number + 1, on_error)
+        yield _pair(block, f"{path}, before line {number + 1}", on_error)
     elif not found:
         raise ValueError(
             f"{path} holds no pair: expected two lines a pair and an empty line between pairs, or a tab between two texts."
@@ -112,12 +112,12 @@ def load_texts() -> list[str]:
     return read_texts(data_path("texts", "sentences.txt"))
 
 
-def _pair(block: list[str], path: str | Path, line: int, on_error: str) -> tuple[str, str]:
+def _pair(block: list[str], where: str, on_error: str) -> tuple[str, str]:
     if len(block) != 2 or not all(text.strip() for text in block):
         if on_error == "skip":
             return "", " / ".join(block)  # an empty side is refused by whoever reads it
         raise ValueError(
-            f"{path}, before line {line}: a pair is two texts, none of them empty; got {len(block)}: "
+            f"{where}: a pair is two texts, none of them empty; got {len(block)}: "
             f"{' / '.join(text[:30] for text in block)!r}."
         )
     return block[0].strip(), block[1].strip()

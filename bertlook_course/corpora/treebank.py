@@ -238,9 +238,10 @@ def _parse_block(lines: list[str], start: int, doc_id: str, columns: list[str] |
     heads = [row["head"] for row in rows]
     for row, head in zip(rows, heads):
         if head is None or not 0 <= head <= len(rows):
+            ours = (i for i, one in enumerate(lines) if one.startswith(f"{row['id']}\t"))
             raise _BrokenSentence(
-                start,
-                f"word {row['id']} ({row['form']}) has head {head}; it must be 0 (root) to {len(rows)}.",
+                start + next(ours, 0),
+                f"word {row['id']} ({row['form']}) has {'no head' if head is None else f'head {head}'}; it must be 0 (root) to {len(rows)}.",
             )
     governors = tuple(head - 1 for head in heads)
     _require_tree(governors, start)

@@ -27,7 +27,7 @@ class ArcView(ChosenHead, anywidget.AnyWidget):
     sentences : sequence of TreebankSentence
         Short ones fit a slide; a long one can be scrolled.
     answers : sequence of int arrays of shape (direction, layer, head, word)
-        For each sentence the governors every head names: `predicted_governors(attention)`, or ``Answers.of(number)``.
+        For each sentence the governors every head names: `predicted_governors(attention)`, or ``Answers.of(number)``; or what `collect_answers` returned for them.
     layer, head : int
         The head in view, counted from 0.
     relation : str
@@ -78,7 +78,10 @@ class ArcView(ChosenHead, anywidget.AnyWidget):
         font_size: float = 0,
         **options,
     ):
-        sentences, answers = list(sentences), [np.asarray(a) for a in answers]
+        sentences = list(sentences)
+        if hasattr(answers, "of"):  # what collect_answers returns
+            answers = [answers.of(number) for number in range(len(sentences))]
+        answers = [np.asarray(a) for a in answers]
         if not sentences or len(sentences) != len(answers):
             raise ValueError(
                 f"as many answers as sentences, at least one; got {len(sentences)} and {len(answers)}."

@@ -9,8 +9,8 @@ import anywidget
 import numpy as np
 import traitlets
 
-from bertlook_teach.model import head_label
-from bertlook_teach.views import DrawnHead, Picture, check_weights, checked_tokens, style_source
+from bertlook_teach.model import check_weights, head_label
+from bertlook_teach.views import DrawnHead, Picture, checked_tokens, style_source
 
 from ..analyses.anatomy import HeadNeurons
 from ..render import MOST, checked_vectors, describe_neurons, render_neurons

@@ -10,13 +10,12 @@ import anywidget
 import numpy as np
 import traitlets
 
-from bertlook_teach.model import head_label, merge_weights, word_groups
+from bertlook_teach.model import check_weights, head_label, merge_weights, word_groups
 from bertlook_teach.views import (
     LEVELS,
     STYLES,
     ChosenHead,
     Picture,
-    check_weights,
     checked_tokens,
     checked_values,
     default_measures,

@@ -20,7 +20,8 @@ import numpy as np
 
 from bertlook_course.render import checked_vectors
 from bertlook_teach.disk import write_file
-from bertlook_teach.views import as_array, check_weights, checked_tokens, visible_token
+from bertlook_teach.model import check_weights
+from bertlook_teach.views import as_array, checked_tokens, visible_token
 
 from .scripts import bertviz_script, d3_script, jquery_script
 

@@ -28,7 +28,6 @@ from .kovaleva_classes import stack_scores as stack_scores
 from .norms import summed_norms as summed_norms
 from .norms import value_norms as value_norms
 from .norms import weighted_norms as weighted_norms
-from .pair_shares import UndefinedPattern as UndefinedPattern
 from .pair_shares import bag_of_words as bag_of_words
 from .pair_shares import closing_sep_pairs as closing_sep_pairs
 from .pair_shares import expected_at_offsets as expected_at_offsets
@@ -56,6 +55,7 @@ from .surface import CLARK_ENTROPY_SMOOTHING as CLARK_ENTROPY_SMOOTHING
 from .surface import CLS_TOKENS as CLS_TOKENS
 from .surface import OFFSETS as OFFSETS
 from .surface import PUNCT_TOKENS as PUNCT_TOKENS
+from .surface import UndefinedPattern as UndefinedPattern
 from .surface import attention_entropy as attention_entropy
 from .surface import attention_share as attention_share
 from .surface import attention_weights as attention_weights

@@ -8,11 +8,7 @@ import numpy as np
 from array_api_compat import device
 
 from ..model import array_namespace
-from .surface import attention_weights, token_masks
-
-
-class UndefinedPattern(ValueError):
-    """The input holds nothing that the pattern could be about; the message says what it would need."""
+from .surface import UndefinedPattern, attention_weights, refuse_cross, sep_mask, without_tokens
 
 
 # --- a kind of head is a mask over (query, key) ---------------------------------------------------------
@@ -150,7 +146,7 @@ def next_word_pairs(attention) -> np.ndarray:
 
 def closing_sep_pairs(attention) -> np.ndarray:
     """Each token that is not special and the [SEP] that closes its own text: boolean, shape (query, key)."""
-    sep, groups = _require_sep(attention), np.array(text_groups(attention))
+    sep, groups = sep_mask(attention), np.array(text_groups(attention))
     texts = np.asarray(attention.segment_ids)
     pairs = sep[None, :] & (groups[:, None] == texts[None, :])
     # RoBERTa puts two separators between the texts: the last of a text's own closes it.
@@ -307,16 +303,5 @@ def _checked_pairs(pairs, n: int) -> np.ndarray:
 
 def _require_tokens(attention) -> None:
     if not hasattr(attention, "segment_ids"):
-        raise TypeError(
-            f"this pattern needs the tokens and texts as well as the weights: pass an Attention; got {type(attention).__name__}."
-        )
-
-
-def _require_sep(attention) -> np.ndarray:
-    _require_tokens(attention)
-    sep = token_masks(attention)["sep"]
-    if not sep.any():
-        raise UndefinedPattern(
-            "no [SEP] among the tokens: this pattern needs an input as the model reads it, [CLS] text [SEP]."
-        )
-    return sep
+        raise without_tokens(attention)
+    refuse_cross(attention)

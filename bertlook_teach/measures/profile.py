@@ -93,20 +93,22 @@ class Profile(Table):
 
     def interval(self, measure: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Lower and upper end of the 95 % bootstrap interval, each (layer, head); None for a single input."""
-        if self.n < 2:
-            return None
-        drawn = self.counts[1:] > 0
-        means = self._sums(measure)[1:][drawn] / self.counts[1:][drawn, None, None]
-        return sample_interval(means, self.mean(measure), self.n)
+        return None if self.n < 2 else self._interval(self._sums(measure))
 
     def layer_mean(self, measure: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mean over the heads of each layer, with its interval: three arrays of shape (layer,)."""
         if self.n < 2:
             raise ValueError("an interval needs at least two inputs; the profile holds one.")
-        means = self._sums(measure).mean(axis=2)
-        drawn = self.counts[1:] > 0
-        mean = means[0] / self.n
-        return mean, *sample_interval(means[1:][drawn] / self.counts[1:][drawn, None], mean, self.n)
+        sums = self._sums(measure).mean(axis=2)
+        return sums[0] / self.n, *self._interval(sums)
+
+    def _interval(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of sums that begin with the corpus; no resample below 0 makes the measure an amount, and none above 1 a share."""
+        drawn = self.counts > 0
+        mean, *means = np.moveaxis(np.moveaxis(sums[drawn], 0, -1) / self.counts[drawn], -1, 0)
+        least = 0 if np.min(means) >= 0 else -np.inf
+        most = 1 if least == 0 and np.max(means) <= 1 else np.inf
+        return tuple(np.clip(end, least, most) for end in sample_interval(means, mean, self.n))
 
     def _sums(self, measure: str) -> np.ndarray:
         if measure not in self.sums:

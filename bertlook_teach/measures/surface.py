@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -10,6 +10,10 @@ import numpy as np
 from array_api_compat import device
 
 from ..model import PADDING, Attention, array_namespace, as_maps
+
+
+class UndefinedPattern(ValueError):
+    """The input holds nothing that the measure could be about; the message says what it would need."""
 
 
 def uniform_baseline(measure: Callable) -> Callable:
@@ -85,12 +89,26 @@ def attention_weights(attention, *, cross: bool = False):
     """
     if getattr(attention, "key_tokens", None) is not None:
         if not cross:
-            raise ValueError(
-                "this measure compares places in one text, and in cross attention queries and keys are different texts. "
-                "attention_entropy, attention_share and special_token_attention have a meaning there."
-            )
+            refuse_cross(attention)
         return attention.weights  # from_arrays has checked its rows
     return _once(attention, "rows", lambda: _checked_rows(as_maps(attention)))
+
+
+def without_tokens(given) -> TypeError:
+    """The error to raise where weights came alone."""
+    return TypeError(
+        "the tokens are needed as well as the weights: pass an Attention, such as Attention.from_arrays(weights, tokens); "
+        f"got {type(given).__name__}."
+    )
+
+
+def refuse_cross(attention) -> None:
+    """Raise a ValueError for cross attention, whose queries and keys are the tokens of two texts."""
+    if getattr(attention, "key_tokens", None) is not None:
+        raise ValueError(
+            "this measure compares places in one text, and in cross attention queries and keys are different texts. "
+            "attention_entropy, attention_share and special_token_attention have a meaning there."
+        )
 
 
 # What several measures need of the same Attention is worked out once: its rows are checked, its entropies taken.
@@ -243,7 +261,11 @@ def token_masks(tokens: Sequence[str]) -> dict[str, np.ndarray]:
     special = getattr(tokens, "special", None)
     if getattr(tokens, "key_tokens", None) is not None:  # cross attention: what is looked at
         special, tokens = tokens.key_special, tokens.key_tokens
-    tokens = list(getattr(tokens, "tokens", tokens))
+    tokens = getattr(tokens, "tokens", tokens)
+    readable = isinstance(tokens, Iterable) and not isinstance(tokens, (str, Mapping))
+    if not readable or not all(isinstance(token, str) for token in tokens):
+        raise without_tokens(tokens)
+    tokens = list(tokens)
     put = np.array([True] * len(tokens) if special is None else special, dtype=bool)
     named = {"cls": CLS_TOKENS, "sep": SEP_TOKENS, "punct": PUNCT_TOKENS}
     masks = {kind: np.array([t in names for t in tokens], dtype=bool) for kind, names in named.items()}
@@ -312,7 +334,7 @@ def sep_to_sep(attention):
 
     Clark et al. (2019), section 3.2, Figure 2 bottom. Shape (layer, head).
     """
-    sep = _sep_mask(attention)
+    sep = sep_mask(attention)
     return attention_share(attention, sep, sep)
 
 
@@ -321,15 +343,16 @@ def other_to_sep(attention):
 
     Clark et al. (2019), section 3.2, Figure 2 bottom. Shape (layer, head).
     """
-    sep = _sep_mask(attention)
+    sep = sep_mask(attention)
     return attention_share(attention, sep, ~sep)
 
 
-def _sep_mask(attention) -> np.ndarray:
-    attention_weights(attention)  # refuses cross attention, whose queries are other tokens
+def sep_mask(attention) -> np.ndarray:
+    """Which tokens are [SEP], as booleans of shape (token,), at least one."""
+    refuse_cross(attention)  # where queries are other tokens than keys
     sep = token_masks(attention)["sep"]
     if not sep.any():
-        raise ValueError(
+        raise UndefinedPattern(
             "no [SEP] among the tokens: this measure needs an input as the model reads it, [CLS] text [SEP]."
         )
     return sep

@@ -18,8 +18,6 @@ import numpy as np
 
 from ..model import array_namespace
 from .pair_shares import (
-    UndefinedPattern,
-    _require_sep,
     bag_of_words,
     expected_at_offsets,
     looks_alike,
@@ -29,7 +27,14 @@ from .pair_shares import (
     text_groups,
     within_word_pairs,
 )
-from .surface import attention_weights, offset_attention, special_token_attention, token_masks
+from .surface import (
+    UndefinedPattern,
+    attention_weights,
+    offset_attention,
+    sep_mask,
+    special_token_attention,
+    token_masks,
+)
 
 
 # --- the patterns ---------------------------------------------------------------------------------------
@@ -122,12 +127,12 @@ def _within_word(null: bool) -> Callable:
 
 
 def _delimiter(attention):
-    _require_sep(attention)
+    sep_mask(attention)
     return special_token_attention(attention, "sep")
 
 
 def _delimiter_null(attention):
-    share = _require_sep(attention).mean()
+    share = sep_mask(attention).mean()
     weights = attention_weights(attention)
     xp = array_namespace(weights)
     return xp.zeros_like(weights[..., 0, 0]) + float(share)
@@ -219,7 +224,7 @@ def sep_to_cls(attention, *, last: bool = False):
 
     ``last=True`` looks at the last [SEP] only, the one token with nothing behind it.
     """
-    sep = _require_sep(attention)
+    sep = sep_mask(attention)
     if last:
         sep = np.arange(len(sep)) == np.flatnonzero(sep)[-1]
     cls = token_masks(attention)["cls"]

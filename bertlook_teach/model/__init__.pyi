@@ -1,7 +1,7 @@
 from . import by_hand as by_hand
 from .any_attention import PADDING as PADDING
 from .any_attention import as_maps as as_maps
-from .any_attention import check_rows as check_rows
+from .any_attention import check_weights as check_weights
 from .any_attention import stacked_weights as stacked_weights
 from .any_attention import words_from_marks as words_from_marks
 from .attention import Attention as Attention

@@ -45,6 +45,10 @@ def stacked_weights(weights) -> np.ndarray:
             f"attention was expected, and {type(weights).__name__} is a model: give extract_attention(encoder, text) with encoder = "
             "load_encoder(...), or show it by HeadExplorer(encoder, text)."
         )
+    if hasattr(weights, "traits"):
+        raise TypeError(
+            f"attention was expected, and {type(weights).__name__} is a view: give the attention it shows."
+        )
     if hasattr(weights, "keys") and not hasattr(weights, "shape"):
         weights = _of_mapping(weights)
     if weights is None:
@@ -52,10 +56,10 @@ def stacked_weights(weights) -> np.ndarray:
     if isinstance(weights, (tuple, list)):
         weights = _of_layers(weights)
     array = _plain(weights)
-    if array.ndim == 5 and array.shape[1] != 1:
+    if array.ndim == 5 and 1 not in array.shape[:2]:
         raise ValueError(_many_texts(array.shape[1]))
-    if array.ndim == 5:
-        array = array[:, 0]
+    if array.ndim == 5:  # the text's axis stands behind the layers, or in front of them
+        array = array[:, 0] if array.shape[1] == 1 else array[0]
     if not 2 <= array.ndim <= 4 or 0 in array.shape:
         raise ValueError(
             "attention has shape (query, key), (head, query, key) or (layer, head, query, key); got shape "
@@ -93,7 +97,7 @@ def _of_mapping(cache):
         )
     raise ValueError(
         "neither attentions nor blocks.0.attn.hook_pattern is in what was passed; it holds "
-        f"{', '.join(names[:8]) or 'nothing'}. Call the model with output_attentions=True."
+        f"{', '.join(names[:8]) or 'nothing'}. Call the model with output_attentions=True, or give the layers in a list."
     )
 
 
@@ -104,6 +108,10 @@ def _of_layers(layers: Sequence):
     absent = [i for i, layer in enumerate(layers) if layer is None]
     if absent:
         raise ValueError(f"layer {absent[0]} of {len(layers)} is None: {_NOT_RETURNED}")
+    if any(hasattr(layer, "tokens") for layer in layers):
+        raise ValueError(
+            f"{len(layers)} attentions were given, each of a text, where one was expected: give them one at a time."
+        )
     if any(isinstance(layer, (tuple, list)) and layer and hasattr(layer[0], "shape") for layer in layers):
         raise ValueError(
             "each entry is itself a tuple, as generate() returns it, one entry a step. Call the model once with the whole text, "
@@ -132,10 +140,11 @@ def _many_texts(count: int) -> str:
 
 def as_maps(given):
     """The weights of an Attention, an array as it is, and what a model hands over as a tuple or in bfloat16 as an array."""
-    weights = getattr(given, "weights", given)
-    if isinstance(weights, (tuple, list)):
-        layers = bool(weights) and getattr(weights[0], "ndim", 0) == 4
-        return stacked_weights(weights) if layers or not weights else np.asarray(weights, dtype=float)
+    weights = given.weights if hasattr(given, "tokens") else given
+    if isinstance(weights, (tuple, list)) and weights and isinstance(weights[0], (tuple, list)):
+        return np.asarray(weights, dtype=float)
+    if not hasattr(weights, "ndim"):
+        return stacked_weights(weights)
     return _plain(weights) if "bfloat16" in str(getattr(weights, "dtype", "")) else weights
 
 
@@ -150,31 +159,41 @@ def not_padding(weights: np.ndarray, tokens: Sequence[str]) -> np.ndarray:
     return ~(padding & ~weights[:, :, ~padding].any(axis=(0, 1, 2)))
 
 
-def check_rows(weights: np.ndarray, tokens: Sequence[str]) -> None:
-    """Refuse weights of shape (layer, head, query, key) whose rows are not shares of 1."""
+def check_weights(
+    weights: np.ndarray, tokens: Sequence[str], key_tokens: Sequence[str] | None = None, whole: bool = False
+) -> None:
+    """Refuse weights of shape (..., query, key) that are no shares, or in which a query looks nowhere.
+
+    With ``whole``, each row must sum to 1.
+    """
     sums = weights.sum(axis=-1)
-    bad = ~(np.abs(sums - 1) <= _SLACK) | (weights < 0).any(axis=-1)  # written so that NaN counts as bad
-    if not bad.any():
-        return
-    layer, head, query = np.argwhere(bad)[0]
-    row, total = weights[layer, head, query], sums[layer, head, query]
-    place = f"layer {layer}, head {head}, query {query} ({tokens[query]!r})"
-    if not np.isfinite(row).all():
-        why = "holds NaN or infinity. Was padding masked with -inf in every key, or is the precision too low?"
-    elif row.min() < 0:
-        why = (
-            f"holds {row.min():.3f}, and a weight is not negative. Are these scores from before the softmax?"
+    scores = "Are these scores from before the softmax?"
+    wrong = {
+        "must be finite": (
+            ~np.isfinite(weights),
+            "Was padding masked with -inf in every key, or is the precision too low?",
+        ),
+        "cannot be negative": (weights < 0, scores),
+        "are shares between 0 and 1": (weights > 1 + _SLACK, scores),
+        "are shares of 1 in each row": (
+            abs(sums - 1) > _SLACK if whole else sums == 0,
+            "Scores from before the softmax, dropout (call model.eval()), rounding (divide by the sum), keys left out, or attention to no token?",
+        ),
+    }
+    for rule, (where, remedy) in wrong.items():
+        if not where.any():
+            continue
+        at = np.argwhere(where)[0]
+        axes = ("layer", "head", "query", "key")[4 - weights.ndim :]
+        names = {"query": tokens, "key": tokens if key_tokens is None else key_tokens}
+        place = ", ".join(
+            f"{a} {i}" + (f" ({names[a][i]!r})" if a in names else "") for a, i in zip(axes, at)
         )
-    elif total == 0:
-        why = (
-            "looks nowhere: every weight is 0. Is it padding? Leave it out, in the weights and in the tokens."
-        )
-    else:
-        why = (
-            f"sums to {total:.3f} instead of 1. Scores from before the softmax, dropout (call model.eval()), keys left out, or a "
-            "model that gives a part of its attention to no token?"
-        )
-    raise ValueError(f"attention weights are shares of 1 in each row; {place} {why}")
+        one = where.ndim == weights.ndim
+        said = f"is {weights[tuple(at)]:.3f}" if one else f"sums to {sums[tuple(at)]:.3f}"
+        if not one and sums[tuple(at)] == 0:
+            remedy = "It looks nowhere. Was this head ablated, or is this padding? Leave it out, in the weights and in the tokens."
+        raise ValueError(f"attention weights {rule}; {place} {said}. {remedy}")
 
 
 def words_from_marks(

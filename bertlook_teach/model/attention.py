@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..disk import load_arrays, parse_json, replacing, save_arrays
-from .any_attention import by_letters, check_rows, not_padding, stacked_weights, words_from_marks
+from .any_attention import by_letters, check_weights, not_padding, stacked_weights, words_from_marks
 from .head_names import check_head, model_title
 from .words import looks_special, merge_weights, word_groups
 
@@ -143,9 +144,8 @@ class Attention:
             return weights
         weights = stacked_weights(weights)
         n_queries, n_keys = weights.shape[2:]
-        if tokens is None:
-            tokens = _patches(grid, n_queries)
-        tokens = _strings(tokens, n_queries, "tokens", "queries")
+        grid, patches = _patches(grid, n_queries)
+        tokens = _strings(patches if tokens is None else tokens, n_queries, "tokens", "queries")
         if key_tokens is not None:
             key_tokens = _strings(key_tokens, n_keys, "key_tokens", "keys")
         elif n_queries != n_keys:
@@ -163,7 +163,7 @@ class Attention:
             kept = not_padding(weights, tokens)
             weights, b_start = weights[:, :, kept][..., kept], int(kept[: int(b_start)].sum())
             tokens, special = (tuple(one for one, keep in zip(of, kept) if keep) for of in (tokens, special))
-        check_rows(weights, tokens)
+        check_weights(weights, tokens, key_tokens, whole=True)
         flags, n_queries = tuple(special), len(tokens)
         word_ids, words = words_from_marks(tokens, flags)
         words = tuple(word.lstrip("Ġ") for word in by_letters([f"Ġ{word}" for word in words]))
@@ -182,7 +182,7 @@ class Attention:
             key_tokens=key_tokens,
             key_special=None if key_tokens is None else tuple(map(looks_special, key_tokens)),
             causal=bool(causal),
-            grid=None if grid is None else tuple(map(int, grid)),
+            grid=grid,
         )
 
     @property
@@ -325,6 +325,10 @@ def _checked_fields(about, arrays: dict[str, np.ndarray]) -> dict:
 
 
 def _strings(tokens, expected: int, name: str, axis: str) -> tuple[str, ...]:
+    if tokens is None:
+        raise TypeError(
+            "tokens is missing: one string a position. For patches of an image give grid=(rows, columns)."
+        )
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
             f"{name} is a sequence of strings, one a position; got {tokens!r:.60}. tokenizer.convert_ids_to_tokens(ids) gives it."
@@ -338,18 +342,17 @@ def _strings(tokens, expected: int, name: str, axis: str) -> tuple[str, ...]:
     return tokens
 
 
-def _patches(grid, n: int) -> tuple[str, ...]:
-    """Names for the patches of an image, by row and column from 1; a token more is [CLS]."""
+def _patches(grid, n: int) -> tuple[tuple[int, int] | None, tuple[str, ...] | None]:
+    """The grid of an image's patches, and their names by row and column from 1; a token more is [CLS]."""
     if grid is None:
-        raise TypeError(
-            "tokens is missing: one string a position. For patches of an image give grid=(rows, columns)."
-        )
-    if np.shape(grid) != (2,):
-        raise ValueError(f"grid is two whole numbers, (rows, columns) of patches; got {grid!r}.")
-    rows, columns = grid
+        return None, None
+    try:
+        rows, columns = map(operator.index, grid)
+    except (TypeError, ValueError):
+        raise ValueError(f"grid is two whole numbers, (rows, columns) of patches; got {grid!r}.") from None
     patches = tuple(f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns))
     if n - len(patches) not in (0, 1):
         raise ValueError(
             f"a grid of {rows} x {columns} has {len(patches)} patches, with [CLS] one more; the maps have {n} tokens."
         )
-    return ("[CLS]",) * (n - len(patches)) + patches
+    return (rows, columns), ("[CLS]",) * (n - len(patches)) + patches

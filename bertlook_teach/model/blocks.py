@@ -60,7 +60,7 @@ def _find_blocks(encoder: Encoder) -> list[Block]:
             continue
         block = encoder.model.get_submodule(path.removesuffix(ending))
         values = [m for name, m in block.named_modules() if name.rpartition(".")[2] in _VALUE]
-        if len(values) == 1 and getattr(module, "in_features", 0) == encoder.n_heads * encoder.head_size:
+        if len(values) == 1 and getattr(module, "in_features", 0) == getattr(values[0], "out_features", None):
             found[path] = Block(block, values[0], module)
 
     # Shared blocks run more than once, so the order is that of a run and not that of the names.

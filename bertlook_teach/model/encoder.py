@@ -116,7 +116,10 @@ class Encoder:
 
     @property
     def n_heads(self) -> int:
-        return self.config.num_attention_heads
+        """Of each layer; ConvBERT replaces some of the heads that its configuration counts by convolutions."""
+        heads = self.config.num_attention_heads
+        ratio = getattr(self.config, "head_ratio", 1) if self.config.model_type == "convbert" else 1
+        return max(heads // ratio, 1)
 
     @property
     def head_size(self) -> int:
@@ -259,7 +262,7 @@ class Encoder:
                 if not isinstance(output, torch.Tensor):  # quantised: the vectors and their scale
                     return
                 batch, n, _width = output.shape
-                captured[name].append(output.view(batch, n, -1, self.head_size).transpose(1, 2))
+                captured[name].append(output.view(batch, n, self.n_heads, -1).transpose(1, 2))
 
             return hook
 
@@ -387,6 +390,10 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     ValueError
         If embeddings are to be kept and the model has no block of that name.
     """
+    if is_in_memory(encoder) or isinstance(encoder, str):
+        raise TypeError(
+            f"the twin of an encoder is drawn, random_twin(load_encoder(model, tokenizer)); got {type(encoder).__name__}."
+        )
     name = (
         f"{encoder.name}-random"
         + ("" if seed == RANDOM_SEED else f"-{seed}")

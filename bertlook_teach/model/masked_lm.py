@@ -164,7 +164,7 @@ def _load_head(encoder: Encoder) -> Callable:
 
     none = f"{encoder.name} has no masked-LM head"
     advice = (
-        "The gradient of the masked-LM loss needs one: use a model that was saved with it (BertForPreTraining, BertForMaskedLM, "
+        "To guess a masked piece, or to take the gradient of that loss, use a model that was saved with one (BertForPreTraining, BertForMaskedLM, "
         "...), for example 'specimen' or 'bert-base-uncased'."
     )
     model = with_pretraining_head(encoder, "AutoModelForMaskedLM", NoMaskedLMHead, none, advice)

@@ -331,16 +331,17 @@ def iter_attention(
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1; got {batch_size}.")
-    if isinstance(corpus, str):
-        raise TypeError(
-            "the corpus must be a sequence of texts, not one text; for one text use extract_attention."
-        )
     columns = list(corpus) if isinstance(corpus, Mapping) else getattr(corpus, "columns", None)
     if columns is not None:  # whose names would be read as texts
         names = ", ".join(map(repr, list(columns)[:5])) or "none"
         raise TypeError(
             f"the corpus must be a sequence of texts; got a {type(corpus).__name__} with the columns {names}. Give one column, such as "
             'corpus["text"].'
+        )
+    if isinstance(corpus, str) or not isinstance(corpus, Iterable):
+        raise TypeError(
+            f"the corpus must be a sequence of texts; got {type(corpus).__name__}. Of one text use extract_attention, of a file "
+            "bertlook_course.corpora.read_texts(path)."
         )
     items = iter(enumerate(corpus))
     if _is_recording(encoder):

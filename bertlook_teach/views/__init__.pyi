@@ -25,7 +25,6 @@ from .drawing.head_map import difference_range as difference_range
 from .drawing.head_map import render_head_map as render_head_map
 from .drawing.head_map import value_range as value_range
 from .drawing.inputs import as_array as as_array
-from .drawing.inputs import check_weights as check_weights
 from .drawing.inputs import checked_attention as checked_attention
 from .drawing.inputs import checked_mask as checked_mask
 from .drawing.inputs import checked_present as checked_present

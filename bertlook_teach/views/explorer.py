@@ -179,8 +179,6 @@ class HeadExplorer(ipywidgets.VBox):
         if given is not None:
             encoder, text, extract = given, given.text, lambda *_: given
             measures = default_measures(given) if measures is None else measures
-        elif not isinstance(text, str):
-            raise TypeError(f"an explorer of an encoder needs a text to begin with; got {text!r:.60}.")
         self.encoder, self.minus = encoder, minus
         self._extract = extract or _extract_attention
         self.measures = dict(default_measures() if measures is None else measures)
@@ -356,9 +354,14 @@ def _check_options(encoder, text, measures) -> None:
 
 def _given_attention(encoder, tokens, key_tokens, grid, sentence_b_start) -> Attention | None:
     """The attention to be explored where there is no encoder to compute it."""
-    if not isinstance(encoder, Attention) and grid is None and (isinstance(tokens, str) or tokens is None):
-        return None
-    return given_attention(encoder, tokens, key_tokens, grid, sentence_b_start)
+    runs = hasattr(encoder, "attend") or hasattr(encoder, "recall")
+    if isinstance(encoder, Attention) or grid is not None or not (runs or isinstance(tokens, str | None)):
+        return given_attention(encoder, tokens, key_tokens, grid, sentence_b_start)
+    if not isinstance(tokens, str):
+        raise TypeError(
+            f"an explorer of an encoder needs a text to begin with, one string, and a second one in text_pair; got {tokens!r:.60}."
+        )
+    return None
 
 
 def choice_menu(name: str, options) -> ipywidgets.Dropdown:

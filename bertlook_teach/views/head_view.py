@@ -9,12 +9,12 @@ import anywidget
 import numpy as np
 import traitlets
 
-from ..model import head_label, merge_weights, word_groups
+from ..model import check_weights, head_label, merge_weights, word_groups
 from .assets import module_source, style_source
 from .chosen_head import DrawnHead
 from .drawing.attention import render_attention_grid
 from .drawing.difference import check_same_text, describe_difference, describe_token_difference
-from .drawing.inputs import as_array, check_weights, checked_tokens, given_attention
+from .drawing.inputs import as_array, checked_tokens, given_attention
 from .drawing.lines import render_attention_lines
 from .drawing.norms import describe_norms, describe_token_norms
 from .drawing.pictures import Picture

@@ -41,6 +41,15 @@ def steady(value, texts=20, layers=3, heads=2, noise=0.0, seed=0):
     return value + noise * np.random.default_rng(seed).standard_normal((texts, layers, heads))
 
 
+def test_an_interval_of_few_texts_stays_where_the_measure_can_be():
+    few = np.array([0.02, 0.9, 0.1]).reshape(3, 1, 1)
+    profile = profile_of({"share": few, "nats": few * 3, "change": few - 0.05})
+    assert [end.item() for end in profile.interval("share")] == [0, 1]
+    assert profile.interval("nats")[0].item() == 0 and profile.interval("nats")[1].item() > 3
+    assert profile.interval("change")[0].item() < 0
+    assert profile.layer_mean("share")[1:] == (0, 1)
+
+
 # --- baselines -----------------------------------------------------------------------------------------
 
 

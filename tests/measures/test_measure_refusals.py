@@ -17,10 +17,14 @@ from bertlook_course.analyses import anatomy
 from bertlook_course.analyses.patterns import pattern_measures
 from bertlook_course.metrics import accuracy, agree, cohen_kappa, partial_rank_correlation, rank_correlation
 from bertlook_course.metrics import mds as embedding
+from bertlook_teach import Attention
 from bertlook_teach import measures as m
+from bertlook_teach.views import HeadView
 
 MAPS = random_maps(2, 3, 7, 7)
 EVEN = np.full((2, 3, 5, 5), 1 / 5)
+CROSS = Attention.from_arrays(np.full((1, 1, 3, 4), 1 / 4), ["a", "b", "[SEP]"], ["[CLS]", "a", "b", "[SEP]"])
+PAIRS = (m.same_word_pairs, m.within_word_pairs, m.next_word_pairs, m.closing_sep_pairs)
 PAIR = np.ones((1, 2, 2))
 ONES = np.ones((2, 3))
 MATRIX = np.ones((10, 10)) - np.eye(10)
@@ -108,7 +112,7 @@ CASES = [
     (lambda: partial_rank_correlation([1, 2, 3], [2, 1, 3], [10, 20, 30]), "nothing is left of x"),  # z gives the order
     (lambda: anatomy.attention_against_importance(ONES, ONES, ONES[0]), "must all have shape"),
     # Vig's patterns
-    (lambda: m.PATTERNS["same_word"].value(ATTENTION.weights), "pass an Attention; got ndarray", TypeError),
+    (lambda: m.PATTERNS["same_word"].value(ATTENTION.weights), "pass an Attention, .*; got ndarray", TypeError),
     (lambda: m.PATTERNS["delimiter"].value(BARE), r"no \[SEP\] among the tokens", m.UndefinedPattern),
     (lambda: m.sep_to_cls(BARE), r"no \[SEP\] among the tokens", m.UndefinedPattern),
     (lambda: m.closing_sep_pairs(BARE), r"no \[SEP\]", m.UndefinedPattern),
@@ -146,6 +150,11 @@ CASES = [
     (lambda: m.attention_share(EVEN, np.ones(4, dtype=bool)), r"key_mask must be 5 booleans, one for each token; got shape \(4,\)"),
     (lambda: m.attention_share(EVEN, np.arange(5)), "booleans"),
     (lambda: m.special_token_attention(ATTENTION, "SEP"), "target must be one of cls, sep, punct, other; got 'SEP'"),
+    (lambda: m.special_token_attention(EVEN), r"pass an Attention.*got ndarray", TypeError),
+    (lambda: m.special_token_attention({"attentions": EVEN}), r"pass an Attention.*got dict", TypeError),
+    *((lambda pairs=pairs: pairs(CROSS), "queries and keys are different texts") for pairs in PAIRS),
+    (lambda: m.attention_entropy(HeadView(EVEN, list("abcde"))), "HeadView is a view: give the attention", TypeError),
+    (lambda: m.attention_entropy([ATTENTION, ATTENTION]), "2 attentions were given"),
     (lambda: m.sep_to_sep(BARE), r"no \[SEP\] among the tokens"),
     (lambda: m.attention_entropy(EVEN, smoothing=2), "smoothing is a share between 0 and 1; got 2"),
     (lambda: m.attention_entropy(spoilt(np.stack([EVEN, EVEN]), 0, 1, 0, 2, 4)), "batch 1, layer 0, head 2, query 4 sums to 0.000"),

@@ -56,9 +56,10 @@ ALL = maps(2, 3, 5, 5)
         {"logits": None, "attentions": tuple(layer[None] for layer in ALL)},
         ALL,
         ALL[:, None],
+        ALL[None],
         ALL.tolist(),
     ],
-    ids=["transformers", "TransformerLens", "outputs", "array", "batch axis", "lists"],
+    ids=["transformers", "TransformerLens", "outputs", "array", "batch axis", "batch axis first", "lists"],
 )
 def test_what_other_libraries_hand_over_is_the_same_attention(weights):
     attention = Attention.from_arrays(weights, TOKENS)
@@ -93,13 +94,15 @@ def test_it_is_saved_and_loaded_whole(tmp_path):
         ((None, None), TOKENS, "layer 0 of 2 is None.*eager"),
         ((maps(2, 3, 5, 5),), TOKENS, "of 2 texts at once.*layer\\[:1\\]"),
         (maps(2, 2, 3, 5, 5), TOKENS, "of 2 texts at once"),
+        ({"0": ALL[0], "1": ALL[1]}, TOKENS, "holds 0, 1.*give the layers in a list"),
+        ([Attention.from_arrays(ALL, TOKENS)] * 2, TOKENS, "2 attentions were given"),
         (((ALL[0],),), TOKENS, "generate"),
         ((maps(1, 3, 5, 5), maps(1, 3, 4, 4)), TOKENS, "different shapes"),
         (ALL, TOKENS[:4], "5 queries and there are 4 tokens"),
         (maps(2, 3, 5, 6), TOKENS, "key_tokens"),
         (ALL * 20 - 10, TOKENS, "before the softmax"),
         (ALL * 1.1, TOKENS, "model.eval"),
-        (np.where(np.arange(5) == 3, np.nan, ALL), TOKENS, "layer 0, head 0, query 0 .*NaN"),
+        (np.where(np.arange(5) == 3, np.nan, ALL), TOKENS, "finite; layer 0, head 0, query 0 .*nan"),
         (ALL * (np.arange(5) < 4)[:, None], TOKENS, "query 4 .*padding"),
         (ALL[0, 0, 0], TOKENS, "shape"),
         ([[0.5, 0.5], [1.0]], ["a", "b"], "rows of one length"),

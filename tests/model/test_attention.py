@@ -271,8 +271,10 @@ def test_what_is_no_text_is_a_type_error(tiny, bad):
 def test_errors_in_a_corpus_name_the_item(tiny):
     with pytest.raises(ValueError, match="item 2 of the corpus: the text is empty"):
         list(iter_attention(tiny, ["the", "cat", ""], batch_size=2))
-    with pytest.raises(TypeError, match="not one text"):
+    with pytest.raises(TypeError, match="sequence of texts; got str. Of one text"):
         next(iter_attention(tiny, "the cat"))
+    with pytest.raises(TypeError, match="of a file.*read_texts"):
+        next(iter_attention(tiny, Path("texts.txt")))
     with pytest.raises(ValueError, match="batch_size must be at least 1; got 0"):
         next(iter_attention(tiny, ["the"], batch_size=0))
 

@@ -33,7 +33,7 @@ OWN = {
     "roformer": {"embedding_size": WIDTH},
     "modernbert": {"global_attn_every_n_layers": 1},
     "mobilebert": {"embedding_size": WIDTH, "intra_bottleneck_size": WIDTH, "true_hidden_size": WIDTH},
-    "convbert": {"embedding_size": WIDTH, "head_ratio": 1},
+    "convbert": {"embedding_size": WIDTH, "head_ratio": 2},
     "luke": {"entity_vocab_size": 5, "entity_emb_size": 4},
     "squeezebert": {"embedding_size": WIDTH}
     | {f"{part}_groups": 1 for part in ("q", "k", "v", "post_attention", "intermediate", "output")},

@@ -1,5 +1,6 @@
 """Arcs over a sentence: the plain dict, the sentence that says it, the picture, and the live view's state."""
 
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import made
@@ -77,7 +78,15 @@ def test_the_arrow_lands_on_the_word_that_is_looked_at(direction):
 
 def test_the_view_holds_every_answer_and_follows_its_traits():
     given = [answers(3), answers(5)]
-    view = ArcView([HOSTILE, LONGER], given, layer=2, head=1, sentence=1, relation="amod", direction=1)
+    view = ArcView(
+        [HOSTILE, LONGER],
+        SimpleNamespace(of=given.__getitem__),
+        layer=2,
+        head=1,
+        sentence=1,
+        relation="amod",
+        direction=1,
+    )
     assert np.frombuffer(view.data, "<i2").size == 2 * 3 * 2 * (3 + 5)
     assert view.relations == [EVERY, "advmod", "amod", "det", "nsubj"]
     [arc] = view.arcs()["arcs"]

@@ -128,7 +128,7 @@ def test_weights_that_are_none_are_refused_with_their_place(name, wrong, message
 @pytest.mark.parametrize("name", FROM_WEIGHTS)
 def test_weights_of_zeros_are_refused_with_what_it_may_be(name):
     with pytest.raises(
-        ValueError, match=r"query 0 \('\[CLS\]'\) are zero, so it looks nowhere. Was this head ablated"
+        ValueError, match=r"query 0 \('\[CLS\]'\) sums to 0\.000. It looks nowhere. Was this head ablated"
     ):
         VIEWS[name](SENTENCE, 2, 3, np.zeros((2, 3, 5, 5)))
 

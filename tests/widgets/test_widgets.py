@@ -107,10 +107,10 @@ def test_words_are_those_of_the_attention():
     [
         (
             lambda w: w.__setitem__((1, 2, 3, 4), np.nan),
-            r"layer 1, head 2, query 3 \('##real'\), key 4 \('cat'\) is not",
+            r"layer 1, head 2, query 3 \('##real'\), key 4 \('cat'\) is nan",
         ),
         (lambda w: w.__setitem__((1, 2, 3, 4), -1), r"cannot be negative; layer 1, head 2"),
-        (lambda w: w.__setitem__((0, 1, 2), 0), r"layer 0, head 1, query 2 \('un'\) are zero"),
+        (lambda w: w.__setitem__((0, 1, 2), 0), r"layer 0, head 1, query 2 \('un'\) sums to 0"),
     ],
 )
 def test_weights_that_cannot_be_drawn_are_refused(change, message):

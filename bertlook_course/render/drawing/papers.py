@@ -38,7 +38,7 @@ def save_figure(
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure, Picture, or a view with ``picture()``
+    figure : matplotlib.figure.Figure, Axes, pyplot, Picture, or a view with ``picture()``
         A view is written as it stands; of an explorer, the view of one head.
     path : str or Path
         Ends in .svg, .pdf or .png; missing folders are made.
@@ -75,6 +75,8 @@ def save_figure(
     'attention to [SEP] (share): specimen is highest in layer 2 (0.400) and lowest in layer 1 (0.100).\\n'
     """
     path = Path(path)
+    drawn_on = getattr(figure, "get_figure", getattr(figure, "gcf", None))  # of an Axes, of pyplot
+    figure = drawn_on() if drawn_on else figure
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise ValueError(f"a figure is saved as one of {', '.join(FORMATS)}; got {path.name!r}.")

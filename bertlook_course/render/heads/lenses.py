@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bertlook_teach.model import head_label
+from bertlook_teach.model import check_weights, head_label
 from bertlook_teach.views import (
     LINE,
     MUTED,
@@ -25,7 +25,6 @@ from bertlook_teach.views import (
     Grid,
     Picture,
     as_array,
-    check_weights,
     checked_tokens,
     content,
     coordinate,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 import numpy as np
 
-from ...model import Attention, looks_special
-
-_SLACK = 2e-3  # half-precision maps of 512 keys stay inside it
+from ...model import Attention, check_weights, looks_special
 
 
 def checked_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
@@ -52,41 +49,6 @@ def checked_attention(
         )
     check_weights(weights, tokens, key_tokens)
     return weights, tokens
-
-
-def check_weights(
-    weights: np.ndarray, tokens: Sequence[str], key_tokens: Sequence[str] | None = None
-) -> None:
-    """Refuse weights of shape (..., query, key) that are not shares, or in which a query looks nowhere."""
-
-    def where(mask: np.ndarray) -> str:
-        *head, query, key = np.argwhere(mask)[0]
-        place = f"query {query} ({tokens[query]!r}), key {key} ({(key_tokens or tokens)[key]!r})"
-        return f"layer {head[0]}, head {head[1]}, {place}" if len(head) == 2 else place
-
-    if not np.isfinite(weights).all():
-        raise ValueError(
-            f"attention weights must be finite; {where(~np.isfinite(weights))} is not. "
-            "Was padding masked with -inf in every key, or is the model's precision too low?"
-        )
-    if (weights < 0).any():
-        raise ValueError(
-            f"attention weights cannot be negative; {where(weights < 0)} is "
-            f"{weights[weights < 0][0]:.3f}. Are these scores from before the softmax?"
-        )
-    if (weights > 1 + _SLACK).any():
-        raise ValueError(
-            f"attention weights are shares between 0 and 1; {where(weights > 1 + _SLACK)} is "
-            f"{weights[weights > 1 + _SLACK][0]:.3f}. Are these scores from before the softmax?"
-        )
-    nowhere = weights.sum(axis=-1) == 0
-    if nowhere.any():
-        *head, query = np.argwhere(nowhere)[0]
-        place = f"layer {head[0]}, head {head[1]}, " if len(head) == 2 else ""
-        raise ValueError(
-            f"all attention weights of {place}query {query} ({tokens[query]!r}) are zero, so it looks nowhere. "
-            "Was this head ablated, or this position padding? Leave it out of the picture."
-        )
 
 
 def checked_values(values) -> np.ndarray:
@@ -157,24 +119,13 @@ def given_attention(attention, tokens=None, key_tokens=None, grid=None, sentence
     Raises
     ------
     ValueError
-        If the grid is not two whole numbers, has another number of patches than there are tokens (with [CLS] one more),
-        or the Attention was made without it.
+        If an Attention was made without the grid; and what `Attention.from_arrays` raises.
     """
     if tokens is not None and _are_words(attention) and not _are_words(tokens):
         attention, tokens = tokens, attention
-    if grid is None:
-        return Attention.from_arrays(attention, tokens, key_tokens, sentence_b_start=sentence_b_start)
-    try:
-        rows, columns = grid = tuple(map(operator.index, grid))
-    except (TypeError, ValueError):
-        raise ValueError(f"grid is two whole numbers, (rows, columns) of patches; got {grid!r}.") from None
     found = Attention.from_arrays(attention, tokens, key_tokens, grid=grid, sentence_b_start=sentence_b_start)
-    if found.grid != grid:
+    if grid is not None and not np.array_equal(found.grid, grid):
         raise ValueError(
             "an Attention is of words or of patches from the beginning; give grid to Attention.from_arrays."
-        )
-    if len(found.tokens) - rows * columns not in (0, 1):
-        raise ValueError(
-            f"a grid of {rows} x {columns} has {rows * columns} patches, with [CLS] one more; there are {len(found.tokens)} tokens."
         )
     return found
