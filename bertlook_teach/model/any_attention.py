@@ -162,7 +162,7 @@ def not_padding(weights: np.ndarray, tokens: Sequence[str]) -> np.ndarray:
 def check_weights(
     weights: np.ndarray, tokens: Sequence[str], key_tokens: Sequence[str] | None = None, whole: bool = False
 ) -> None:
-    """Refuse weights of shape (..., query, key) that are no shares, or in which a query looks nowhere.
+    """Refuse weights of shape (..., query, key) with one that is not a share, or a query that looks nowhere.
 
     With ``whole``, each row must sum to 1.
     """

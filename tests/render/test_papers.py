@@ -183,20 +183,6 @@ def test_a_figure_is_drawn_into_the_axes_of_somebody_s_own(name):
     assert right.lines or right.patches
     assert len(left.lines) == 1 and len(figure.legends) == 1 and tuple(figure.get_size_inches()) == size
     assert right.xaxis.label.get_size() == type_size
-
-
-def test_axes_and_pyplot_are_saved_with_the_figure_they_stand_on(tmp_path):
-    from matplotlib import pyplot
-
-    figure = pyplot.figure()
-    axes = figure.add_subplot()
-    axes.plot([1, 2], [3, 4], label="mine")
-    files = [
-        save_figure(one, tmp_path / f"{i}.svg", caption="Mine.")
-        for i, one in enumerate((figure, axes, pyplot))
-    ]
-    pyplot.close(figure)
-    assert len({file.read_bytes() for file in files}) == 1
     figure.savefig(io.BytesIO(), format="svg")
     with pytest.raises(TypeError, match=r"got ndarray\. Of several give one: ax=axes\[0\]"):
         AX_FIGURES[name](figure.subplots(1, 2))
@@ -236,3 +222,17 @@ def test_a_browser_that_makes_nothing_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "find_chromium", lambda: broken)
     with pytest.raises(RuntimeError, match=r"made no PNG \(no display\)\. Save as \.svg"):
         save_figure(picture(), tmp_path / "a.png")
+
+
+def test_axes_and_pyplot_are_saved_with_the_figure_they_stand_on(tmp_path):
+    from matplotlib import pyplot
+
+    figure = pyplot.figure()
+    axes = figure.add_subplot()
+    axes.plot([1, 2], [3, 4], label="mine")
+    files = [
+        save_figure(one, tmp_path / f"{i}.svg", caption="Mine.")
+        for i, one in enumerate((figure, axes, pyplot))
+    ]
+    pyplot.close(figure)
+    assert len({file.read_bytes() for file in files}) == 1
