@@ -397,10 +397,10 @@ function fillTable(table, title, top, rows) {
   table.replaceChildren(...caption, tableRow(top, true), ...rows.map((cells) => tableRow(cells)));
 }
 
-// A sentence whose numbers keep their unit on their line; its text, which is read and copied, stays as it is.
+// A sentence whose numbers keep their unit on their line, and heads their name; its text, which is read and copied, stays as it is.
 function setSentence(node, sentence) {
   if (node.textContent === sentence) return; // a reader of the screen would say it again
-  const parts = sentence.split(/(\S+ (?:%|(?:nats|points?)\b))/);
+  const parts = sentence.split(/(\S+ (?:%|(?:nats|points?)\b)|\b\d+-\d+\b)/);
   node.replaceChildren(...parts.map((part, i) => (i % 2 ? element("span", "bl-glued", {}, part) : part)));
 }
 

@@ -199,17 +199,18 @@ async function pageType() {
   return found;
 }
 
-// Words are set as in print: a minus before a number is a minus sign, and no line ends between a number and its unit or beside an
-// equals sign. As views/drawing/svg.py sets the captions of pictures.
+// Words are set as in print: a minus before a number is a minus sign, and no line ends between a number and its unit, beside an
+// equals sign or in the name of a head.
 function setLikePrint(page = document) {
   const slide = page.querySelector(".reveal .slides > section > section.present");
-  for (const words of slide?.querySelectorAll(".jp-RenderedMarkdown, .text_cell_render, .output_markdown") ?? []) {
+  for (const words of slide?.querySelectorAll(".jp-RenderedMarkdown, .text_cell_render, .output_markdown, figcaption") ?? []) {
     const texts = page.createTreeWalker(words, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       const text = texts.currentNode;
       if (text.data.includes("$") || text.parentElement.closest("code, pre, script, .MathJax, .MathJax_Preview, mjx-container")) continue; // formulas are MathJax's
       const set = text.data
         .replace(/(?<![\w\u2212-])-(?=\.?\d)/g, "\u2212")
+        .replace(/(?<=\b\d{1,2})-(?=\d{1,2}\b)/g, "-\u2060")
         .replace(/(?<=\d) (?=%|nats\b|points?\b)|(?<=\w) (?=[=<>])|(?<=[=<>]) (?=[\u2212.\w])/g, "\u00a0");
       if (set !== text.data) text.data = set;
     }
