@@ -278,7 +278,7 @@ class Deck(LessonDeck):
         return figure_picture(
             prediction_figure(self.predictions, size=(9.8, 3.7)),
             f"Correlation over {self.n_heads} heads: {self.name} {self.fit[self.name]:.2f}, twin {self.fit['random twin']:.2f}. "
-            f"On the line: predicted exactly; named: the head farthest from it. {self.n_texts} sentences.",
+            f"On the line: predicted exactly; named: the head farthest from it. {self.n_texts} sentences; each panel has its own scale.",
         )
 
     @cached_property
@@ -317,10 +317,12 @@ class Deck(LessonDeck):
         bands = {name: curves["orders"] for name, curves in self.pruned.items()}
         added = self.at_share_off
         return figure_picture(
-            pruning_figure(lesson11.SHARES, lines, bands=bands, ylabel="loss added, nats", size=(9.8, 4.0)),
+            pruning_figure(
+                lesson11.SHARES, lines, bands=bands, ylabel="loss added, nats", size=(9.8, 4.0), sharey=True
+            ),
             f"Ranked by I_h on {len(self.resources.pairs[: lesson11.RANKED_ON])} paragraphs, scored on {self.n_texts} "
             f"sentences. 40 % off, least first: {added['worst']:+.2f} nats, at random {added['random']:+.2f}. "
-            f"Grey: {lesson11.DRAWS} random orders. Each panel has its own scale.",
+            f"Grey: {lesson11.DRAWS} random orders.",
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------

@@ -244,10 +244,14 @@ class Deck(LessonDeck):
             "F1": Estimate(lead(texts), *stats.resampled_interval(lead, texts), "+.3f"),
         }
 
-    def rake_sentence(self) -> str:
-        """Whether the best head and RAKE are a tie: the differences on the same texts with their intervals."""
-        said = (f"{name} {lead}: **{_ahead(lead)}**" for name, lead in self.against_rake.items())
-        return f"Best head minus RAKE, on the same {self.test.n_texts} texts [95 %]: {'; '.join(said)}."
+    def rake_picture(self) -> Picture:
+        """The best head minus RAKE on the same texts, with intervals, and whether the two are a tie."""
+        table = TextTable(
+            ["score", "best head minus RAKE [95 %]"],
+            [[f"{name}: {_ahead(lead)}", lead] for name, lead in self.against_rake.items()],
+            f"Best head of {self.subject} minus RAKE, on the same {self.test.n_texts} texts.",
+        )
+        return table_dots(table, axis="best head minus RAKE", line=("a tie", 0.0), model=self.mark)
 
     def other_texts(self) -> str:
         """The F1 of the best head and of RAKE on abstracts and on news, of the model or, under its own name, of the one beside it."""
@@ -282,10 +286,11 @@ class Deck(LessonDeck):
         mix = self.compared.mix
         top = int(mix.shares.argmax())
         sign = " with a minus sign: words that it ignores are key words" if mix.gamma < 0 else ""
-        gain, twin_gain = self.gains
+        rules = self.scores[self.name][keywords.RULES_TOGETHER].auc
+        ours, twins = (score[keywords.BOTH].auc for score in self.scores.values())
         return (
             f"{100 * mix.shares[top]:.0f} % of the mix's weight is on head {head_label(*divmod(top, self.n_heads))}{sign}. "
-            f"The model's heads add {gain} to the rules, the twin's {twin_gain}."
+            f"The model's heads lift the rules from {rules:.3f} to {ours:.3f}, the twin's to {twins:.3f}."
         )
 
     # ---- published scores of heads ------------------------------------------------------------------------

@@ -83,7 +83,13 @@ class Deck(LessonDeck):
 
     def published_outcomes(self) -> Picture:
         """What becomes of those that published numbers can decide."""
-        return outcome_picture([one for one in self.printed if one.n], remarks=_SUBSTITUTES)
+        found = [one for one in self.printed if one.n]
+        corrected = {
+            one.claim.key: f"{one.claim.title}: {one.why}"
+            for one in found
+            if _outcome(one) == "undecided" and one.p == 1
+        }
+        return outcome_picture(found, remarks=_SUBSTITUTES | corrected)
 
     def both_outcomes(self) -> Picture:
         """Our verdicts and those from published numbers side by side."""

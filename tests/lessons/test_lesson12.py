@@ -124,7 +124,7 @@ def said(deck):
     )
     more = (
         deck.rivals_answer(),
-        deck.rake_sentence(),
+        deck.rake_picture(),
         deck.other_texts(),
         deck.mixes_table(),
         deck.mixes_sentence(),
@@ -157,6 +157,10 @@ def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, m
     assert "specimen" not in text and deck.other_texts() == "other was not measured on other texts."
 
 
+def rake_said(deck):
+    return [row[0] for row in deck.rake_picture().numbers[0].rows]
+
+
 def test_a_lead_over_rake_is_the_difference_of_two_scores_and_a_tie_where_its_interval_holds_0(
     deck, monkeypatch
 ):
@@ -167,16 +171,16 @@ def test_a_lead_over_rake_is_the_difference_of_two_scores_and_a_tie_where_its_in
     for lead in leads.values():
         assert lead.low < lead.value < lead.high
         said = "a tie" if lead.low <= 0 <= lead.high else "ahead"
-        assert said in deck.rake_sentence()
+        assert said in str(rake_said(deck))
     other_way = dict(deck.compared.answers) | {BEST_HEAD: deck.compared.answers["RAKE"]}
     monkeypatch.setattr(deck, "compared", replace(deck.compared, answers=other_way))
     del vars(deck)["against_rake"]
     assert all((lead.value, lead.low, lead.high) == (0, 0, 0) for lead in deck.against_rake.values())
-    assert deck.rake_sentence().count("**a tie**") == 2
+    assert rake_said(deck) == ["AUC: a tie", "F1: a tie"]
     knows = {BEST_HEAD: (np.where(deck.test.is_key, 1.0, -1.0), 0.0)}
     monkeypatch.setattr(deck, "compared", replace(deck.compared, answers=other_way | knows))
     del vars(deck)["against_rake"]
-    assert deck.rake_sentence().count("**the head is ahead**") == 2
+    assert rake_said(deck) == ["AUC: the head is ahead", "F1: the head is ahead"]
 
 
 def test_two_scores_of_the_page_are_a_tie_where_their_intervals_overlap(deck, monkeypatch):

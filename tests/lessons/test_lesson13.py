@@ -126,7 +126,7 @@ def test_markup_in_a_name_is_escaped():
 
 def test_outcomes_have_a_bar_where_there_is_an_interval_and_always_a_sign():
     picture = outcome_picture(outcomes())
-    assert picture.svg.count('stroke-width="6"') == 2 and picture.svg.count('r="14"') == 3
+    assert picture.svg.count('stroke-width="6"') == 2 and picture.svg.count('r="15"') == 3
     assert ">p .003<" in picture.svg and ">no p<" in picture.svg
     assert picture.svg.count("random twin: ") == 2 and "grey square" in picture.beneath
     assert "grey square" not in outcome_picture(outcomes(with_twin=False)).beneath

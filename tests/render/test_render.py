@@ -588,7 +588,7 @@ def test_importing_the_pictures_loads_nothing_heavy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("n_heads", [1, 12])
+@pytest.mark.parametrize("n_heads", [1, 16])
 def test_the_words_of_a_badge_fit_their_box_whatever_the_type(n_heads):
     """A browser's bold type is wider than ours: the last letter of a badge stood outside its box. Narrow type is not drawn out."""
     from matplotlib.font_manager import FontProperties

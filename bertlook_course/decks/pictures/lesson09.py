@@ -140,8 +140,8 @@ def base_kinds_picture(deck: Deck) -> Picture:
         {"BERT-base (Fig. 6)": (labels, ())},
         "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
         key=kinds,
-        across=46,
-        high=95,
+        across=32,
+        high=110,
         numbers=(deck.labels_table(),),
     )
 

@@ -31,7 +31,7 @@ from .verdict_picture import ClaimPicture, draw_interval, draw_sign, has_twin
 
 _WIDTH, _EM = WIDE, TYPE
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
-_SIGNS = "Filled: supported; crossed: refuted; empty: undecided"
+_SIGNS = "Tick: supported; cross: refuted; question mark: undecided"
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
 _IMAGE_OF = {

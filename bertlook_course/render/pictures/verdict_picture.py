@@ -9,6 +9,7 @@ import numpy as np
 from bertlook_teach.views import (
     INK,
     MUTED,
+    PAPER,
     RULE,
     Picture,
     coordinate,
@@ -29,10 +30,10 @@ from ..results.claims import (
     value_cell,
 )
 
-_WIDTH, _EM, _ROW = 1180.0, 30.0, 118.0
+_WIDTH, _EM, _ROW = 1180.0, 30.0, 134.0
 _CLAIM = 545.0  # how wide the column of the claims is
-_MIDDLE, _REACH = 735.0, 165.0  # where a claim's line stands, and how far from it a value may
-_SIGN = 935.0  # where the verdict is
+_MIDDLE, _REACH = 735.0, 155.0  # where a claim's line stands, and how far from it a value may
+_SIGN = 955.0  # where the verdict is
 _WORDS = {HOLDS: "holds", FAILS: "does not hold"}
 
 
@@ -157,17 +158,19 @@ def draw_interval(verdict, x: float, reach: float, y: float, around: Sequence[st
     return body
 
 
-def draw_sign(verdict: str, x: float, y: float, word: str, *, radius: float = 14) -> list[str]:
-    """A filled disc, a crossed circle, or an empty one, and a word beside it."""
-    c, arm = coordinate, radius * 9 / 14
-    disc = (
-        f'<circle cx="{c(x)}" cy="{c(y)}" r="{radius:g}" fill="{INK if verdict == HOLDS else "none"}" stroke="{INK}" '
-        'stroke-width="3"/>'
+def draw_sign(verdict: str, x: float, y: float, word: str, *, radius: float = 15) -> list[str]:
+    """A filled disc with a tick, a circle with a cross, or one with a question mark, and a word beside it."""
+    c, arm = coordinate, radius * 0.55
+    filled, pen = (INK, PAPER) if verdict == HOLDS else ("none", INK)
+    marks = {
+        HOLDS: f"M{c(x - arm)} {c(y)}l{c(0.75 * arm)} {c(0.8 * arm)}l{c(1.25 * arm)} {c(-1.6 * arm)}",
+        FAILS: f"M{c(x - arm)} {c(y - arm)}l{c(2 * arm)} {c(2 * arm)}m0 {c(-2 * arm)}l{c(-2 * arm)} {c(2 * arm)}",
+    }
+    asked = text(x, y, "?", anchor="middle", extra=f' font-size="{c(1.5 * radius)}" font-weight="600"')
+    drawn = (
+        f'<path d="{marks[verdict]}" fill="none" stroke="{pen}" stroke-width="3"/>'
+        if verdict in marks
+        else asked
     )
-    cross = (
-        f'<path d="M{c(x - arm)} {c(y - arm)}l{c(2 * arm)} {c(2 * arm)}m0 {c(-2 * arm)}l{c(-2 * arm)} {c(2 * arm)}" stroke="{INK}" '
-        'stroke-width="3"/>'
-        if verdict == FAILS
-        else ""
-    )
-    return [disc + cross, text(x + 2 * radius, y, word)]
+    disc = f'<circle cx="{c(x)}" cy="{c(y)}" r="{radius:g}" fill="{filled}" stroke="{INK}" stroke-width="2"/>'
+    return [disc + drawn, text(x + 2 * radius, y, word)]

@@ -12,15 +12,15 @@ from bertlook_teach.model import extract_attention
 from bertlook_teach.views import HeadMap, TextBox, mime_bundle, percent
 
 from ...analyses.patterns import CONDITIONS, WordMaps, answers_of, check_corpus, count_cases, parse_pattern
-from ...metrics import CannotDecide
+from ...metrics import CannotDecide, best_index
 from .pattern_view import PLAIN_PATTERN
 
 MEASURE = "cases with an allowed key"
 
-LISTED = 12  # pairs of words that are spelt out
+LISTED = 4  # pairs of words that are spelt out
 
 # The same words stand in js/patterns.js, held together by a test.
-WARNING = "One text decides nothing: of many heads the best may be so by luck. Score many texts (PatternView) before you believe it."
+WARNING = "One text decides nothing: of many heads the best may be so by luck."
 
 
 class TypedPattern(ipywidgets.VBox):
@@ -65,8 +65,11 @@ class TypedPattern(ipywidgets.VBox):
         self.encoder = encoder
         second = text_pair if text_pair and text_pair.strip() else None
         values, self.sentence = self._scored(pattern, text, second)
+        layer, head = best_index(values[MEASURE])
         self.head_map = HeadMap(
             values,
+            layer=layer,
+            head=head,
             ranges={MEASURE: (0.0, 1.0)},
             badge="" if encoder.name == "specimen" else encoder.title,
             font_size=font_size,
@@ -134,7 +137,8 @@ class TypedPattern(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **kwargs):
         picture = self.head_map.picture()
-        return mime_bundle(self, [replace(picture, caption=f"{self.sentence} {picture.beneath}")])
+        beneath = f"{picture.beneath[:1].upper()}{picture.beneath[1:]}"
+        return mime_bundle(self, [replace(picture, caption=f"{self.sentence} {beneath}")])
 
     def __repr__(self) -> str:
         return f"TypedPattern({self.encoder.title}, {self.pattern_box.text.value!r}, {self.text_box.text.value!r})"

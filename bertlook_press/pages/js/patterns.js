@@ -3,9 +3,9 @@
 // `conditions` comes from Python: name -> [sentence, what it takes, what it needs].
 globalThis.bertlookPatterns = (() => {
   "use strict";
-  const LONGEST = 2000, DEEPEST = 200, BRACKETS = 199, LISTED = 12;
+  const LONGEST = 2000, DEEPEST = 200, BRACKETS = 199, LISTED = 4;
   const TREEBANK = "a treebank", PAIRS = "pairs of texts", EXAMPLE = 'query.pos("DET") & key.governor()';
-  const WARNING = "One text decides nothing: of many heads the best may be so by luck. Score many texts (PatternView) before you believe it.";
+  const WARNING = "One text decides nothing: of many heads the best may be so by luck.";
 
   // ---- reading a line ----
   const PARTS = /\s+|#.*|([A-Za-z_]\w*)|(\d+(?![\w.]))|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([&|~().,+-])/uy;

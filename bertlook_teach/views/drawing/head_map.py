@@ -80,7 +80,7 @@ def render_head_map(
         The numbers are after minus before: more is blue, less is brown, on a scale from minus to plus the largest size; each cell
         has its sign.
     numbers : bool, optional
-        Write the value into each cell; by default up to 16 heads a layer. It is always in the cell's tooltip.
+        Write the value into each cell; by default up to 8 heads a layer. It is always in the cell's tooltip.
     font_size : float
         In pixels. On a slide 24 or more.
 
@@ -105,9 +105,9 @@ def render_head_map(
             raise ValueError(
                 f"selected must be a layer below {n_layers} and a head below {n_heads}, counted from 0; got {selected}."
             )
-    numbers = n_heads <= 16 if numbers is None else numbers
+    numbers = n_heads <= 8 if numbers is None else numbers
     em = float(font_size)
-    side = 2.4 * em if numbers else 1.7 * em
+    side = 2.4 * em if numbers else 1.35 * em
     grid = Grid(4.4 * em, 4.6 * em, n_layers, n_heads, side, side, em)
     heading = f"Change: {title}" if difference else title
     width = max(grid.right + 1.2 * em, text_width(heading, em) * 1.1 + 2.4 * em)

@@ -122,14 +122,16 @@ class _Layout(NamedTuple):
 
 def _in_columns(widths: Sequence[Sequence[float]], n: int, em: float) -> _Layout:
     """Queries left, keys right."""
-    pitch, widest, top = 1.5 * em, max(*widths[0], *widths[1], text_width(KEY_TITLE, em)), 3.6 * em
-    left, right = 1.2 * em + widest, 1.2 * em + widest + 13 * em
+    pitch, widest, top = 1.5 * em, max(*widths[0], *widths[1]), 3.6 * em
+    left = 1.2 * em + widest
+    right = left + min(max(10, 0.8 * n), 13) * em  # narrow for few tokens: their type is larger then
+    across = max(right + widest + 4.2 * em, text_width(QUERY_TITLE + KEY_TITLE, em) + 4 * em)
     centres = [top + (i + 0.5) * pitch for i in range(n)]
     gap = 0.3 * em
     return _Layout(
         [
-            text(left, 2.6 * em, QUERY_TITLE, anchor="end", fill=MUTED),
-            text(right, 2.6 * em, KEY_TITLE, fill=MUTED),
+            text(1.2 * em, 2.6 * em, QUERY_TITLE, fill=MUTED),
+            text(across - 1.2 * em, 2.6 * em, KEY_TITLE, anchor="end", fill=MUTED),
         ],
         [(left + gap, y) for y in centres],
         [(right - gap, y) for y in centres],
@@ -139,7 +141,7 @@ def _in_columns(widths: Sequence[Sequence[float]], n: int, em: float) -> _Layout
             [(right - 0.05 * em, y - pitch / 2, 0, pitch) for y in centres],
         ),
         [(right + width + 0.9 * em, y, "start") for width, y in zip(widths[1], centres)],
-        right + widest + 4.2 * em,
+        across,
         top + n * pitch + 0.6 * em,
     )
 
