@@ -184,6 +184,11 @@ class Deck(LessonDeck):
         """The class, but for heterogeneous, that heads draw most often: a name of `rate_maps`."""
         return list(self.rate_maps())[int(self.rates[:4].sum(axis=(1, 2)).argmax())]
 
+    @property
+    def clearest(self) -> tuple[int, int]:
+        """The head (layer, head) that draws `common` most often."""
+        return best_index(self.rate_maps()[self.common])
+
     def said_steady(self) -> str:
         """How many heads nearly always draw the same class."""
         steady = 100 * float((self.rates.max(axis=0) >= 0.9).mean())

@@ -49,7 +49,12 @@ class PictureMenu(ipywidgets.VBox):
         self.view.value = self.picture.inline()
 
     def _repr_mimebundle_(self, **kwargs):
-        return mime_bundle(self, [self.picture])
+        shown = list(
+            self.pictures.values()
+        )  # a page that cannot choose shows two that are narrow side by side
+        if len(shown) != 2 or any(one.width > 1.6 * one.height for one in shown):
+            shown = [self.picture]
+        return mime_bundle(self, shown)
 
     def __repr__(self) -> str:
         return f"PictureMenu({' | '.join(self.pictures)}; shows {self.buttons.value})"

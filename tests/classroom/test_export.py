@@ -455,14 +455,14 @@ def test_a_handout_is_a_page_that_can_be_read_out(sheet):
     assert levels.count(1) == 1 and levels[0] == 1
     assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
     images = [attributes for tag, attributes in elements if tag == "img"]
-    assert len(images) == 3 and all(image.get("alt") for image in images)
+    assert len(images) == 4 and all(image.get("alt") for image in images)
     assert all(a.get("scope") for tag, a in elements if tag == "th")
     assert not [tag for tag, _ in elements if tag in ("script", "iframe")]
     assert not [a for _, a in elements if any(name.startswith("on") for name in a)]
 
 
 def test_a_handout_has_the_sentence_and_the_numbers_of_each_picture(sheet):
-    assert sheet.count("<figcaption") == 3 and "This is one." in sheet
+    assert sheet.count("<figcaption") == 4 and "This is one." in sheet and "This is two." in sheet
     assert sheet.count('class="numbers"') == 2
     assert sheet.count("query looks at key") == 2
 

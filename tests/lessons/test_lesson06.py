@@ -232,8 +232,8 @@ def test_the_bars_of_two_models_stand_apart_and_a_missing_offset_stays_missing()
     tables = figure_picture(figure, "Two models.").numbers
     assert [row[0] for row in tables[0].rows] == [row[0] for row in tables[1].rows] == ["det", "obj"]
     assert [list(table.header) for table in tables] == [
-        ["place", "best head"],
-        ["place", "best offset", "best head"],
+        ["place", "best head (thin)"],
+        ["place", "best offset (wide)", "best head (thin)"],
     ]
 
 

@@ -162,15 +162,12 @@ def draw_sign(verdict: str, x: float, y: float, word: str, *, radius: float = 15
     """A filled disc with a tick, a circle with a cross, or one with a question mark, and a word beside it."""
     c, arm = coordinate, radius * 0.55
     filled, pen = (INK, PAPER) if verdict == HOLDS else ("none", INK)
+    asks = f"M{c(x - 0.7 * arm)} {c(y - 0.5 * arm)}c0 {c(-arm)} {c(1.5 * arm)} {c(-arm)} {c(1.5 * arm)} {c(-0.1 * arm)}"
+    asks += f"c0 {c(0.6 * arm)} {c(-0.8 * arm)} {c(0.5 * arm)} {c(-0.8 * arm)} {c(1.1 * arm)}m0 {c(0.4 * arm)}v{c(0.4 * arm)}"
     marks = {
         HOLDS: f"M{c(x - arm)} {c(y)}l{c(0.75 * arm)} {c(0.8 * arm)}l{c(1.25 * arm)} {c(-1.6 * arm)}",
         FAILS: f"M{c(x - arm)} {c(y - arm)}l{c(2 * arm)} {c(2 * arm)}m0 {c(-2 * arm)}l{c(-2 * arm)} {c(2 * arm)}",
     }
-    asked = text(x, y, "?", anchor="middle", extra=f' font-size="{c(1.5 * radius)}" font-weight="600"')
-    drawn = (
-        f'<path d="{marks[verdict]}" fill="none" stroke="{pen}" stroke-width="3"/>'
-        if verdict in marks
-        else asked
-    )
+    drawn = f'<path d="{marks.get(verdict, asks)}" fill="none" stroke="{pen}" stroke-width="3"/>'
     disc = f'<circle cx="{c(x)}" cy="{c(y)}" r="{radius:g}" fill="{filled}" stroke="{INK}" stroke-width="2"/>'
     return [disc + drawn, text(x + 2 * radius, y, word)]

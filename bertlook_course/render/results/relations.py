@@ -166,10 +166,10 @@ def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
                 (i, relations[name][3]) for i, name in enumerate(names) if relations[name][3] is not None
             ]
             if known:
-                axes.barh(*zip(*known), height=0.84, color=_RIVAL, label="best offset")
+                axes.barh(*zip(*known), height=0.84, color=_RIVAL, label="best offset (wide)")
             shares = [relations[name][0] for name in names]
             bar = bar_look(title)
-            axes.barh(range(len(names)), shares, height=0.36, label="best head", **bar)
+            axes.barh(range(len(names)), shares, height=0.36, label="best head (thin)", **bar)
             for i, name in enumerate(names):
                 accuracy, low, high, _ = relations[name]
                 if not low <= accuracy <= high:

@@ -400,7 +400,7 @@ function fillTable(table, title, top, rows) {
 // A sentence whose numbers keep their unit on their line, and heads their name; its text, which is read and copied, stays as it is.
 function setSentence(node, sentence) {
   if (node.textContent === sentence) return; // a reader of the screen would say it again
-  const parts = sentence.split(/(\S+ (?:%|(?:nats|points?)\b)|\b\d+-\d+\b)/);
+  const parts = sentence.split(/(\S+ (?:%|(?:nats|points?)\b)|\b\d+-\d+\b|\[[-+.\d]+, [-+.\d]+\])/);
   node.replaceChildren(...parts.map((part, i) => (i % 2 ? element("span", "bl-glued", {}, part) : part)));
 }
 

@@ -211,7 +211,7 @@ function setLikePrint(page = document) {
       const set = text.data
         .replace(/(?<![\w\u2212-])-(?=\.?\d)/g, "\u2212")
         .replace(/(?<=\b\d{1,2})-(?=\d{1,2}\b)/g, "-\u2060")
-        .replace(/(?<=\d) (?=%|nats\b|points?\b)|(?<=\w) (?=[=<>])|(?<=[=<>]) (?=[\u2212.\w])/g, "\u00a0");
+        .replace(/(?<=\d) (?=%|nats\b|points?\b)|(?<=\w) (?=[=<>≥≤])|(?<=[=<>≥≤]) (?=[\u2212.\w])|(?<=\[[\u2212+.\d]+,) (?=[\u2212+.\d]+\])/g, "\u00a0");
       if (set !== text.data) text.data = set;
     }
   }
