@@ -109,13 +109,13 @@ class Deck(LessonDeck):
         """Whose guess a picture shows, where it is not the deck's model that guesses."""
         return "" if self.guesser is self.encoder else self.guesser.title
 
-    def rise(self, text: str) -> Picture:
+    def rise(self, text: str, opens: str = "") -> Picture:
         """The whole model in one picture, from the tokens of a text with a mask to what it guesses."""
         model, (sentence, guesses) = self.guesser, guess_masked(self.guesser, text, n=4)
         ids = np.array([read(model, text).ids])
         states = token_states(model, ids, np.ones_like(ids))[:, 0]
         attention = extract_attention(model, text)
-        return render_rise(attention.tokens, sentence.masked, states, attention.weights, guesses)
+        return render_rise(attention.tokens, sentence.masked, states, attention.weights, guesses, opens=opens)
 
     @cached_property
     def learnt(self) -> dict:

@@ -138,7 +138,7 @@ window.bertlookTests = (() => {
 
   // What is painted in an SVG below a point, the last first: shapes that come before the text in the document.
   function* shapesBelow(text, x, y) {
-    const root = text.ownerSVGElement;
+    const root = text.ownerSVGElement ?? text;
     const shapes = [...root.querySelectorAll("rect, circle, ellipse, path, polygon, use")];
     for (const shape of shapes.reverse()) {
       if (!(shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING) || shape.closest("defs, clipPath, mask, pattern, symbol")) continue;
@@ -401,7 +401,7 @@ window.bertlookTests = (() => {
     const marked = now.some((part, k) => part !== before[k]) && ringSeen(node);
     let keys = [];
     if (node.matches("button, summary, [role='button'], input[type=checkbox], [role='checkbox'], [role='switch']")) keys = ["Space"];
-    else if (node.matches("a[href]")) keys = [];
+    else if (node.matches("a[href], [role='link']")) keys = [];
     else if (node.matches("select, [role='listbox'], [role='combobox']")) keys = ["ArrowDown", "ArrowUp"];
     else if (node.matches("input[type=range], [role='slider'], input[type=radio], [role='spinbutton'], input[type=number]")) keys = ["ArrowRight", "ArrowLeft"];
     else if (node.matches("input, textarea, [contenteditable='true']")) keys = ["x"];

@@ -485,3 +485,30 @@ def test_a_deck_without_a_style_sheet_beside_it_gets_the_theme_by_a_line_of_its_
         assert opened.foreign == [] and opened.errors == []
         opened.page.close()
     assert papers == ["", "#fdfcf9"]
+
+
+@pytest.mark.parametrize("classic", [False, True], ids=["rise", "classic"])
+def test_a_part_of_a_picture_opens_its_slide_by_click_and_by_enter(open_deck, folder, classic):
+    door = '<svg width="200" height="80"><g role="link" tabindex="0" data-opens="{}"><rect width="200" height="80"/></g></svg>'
+    cells = [(new_code_cell("from IPython.display import HTML", metadata={"tags": ["init"]}), "skip")]
+    for title, opens in (("First", "Third"), ("Second", "no such title"), ("Third", "Second")):
+        cells += [
+            (new_markdown_cell(f"## {title} slide"), "slide"),
+            (new_code_cell(f"HTML('{door.format(opens)}')"), "-"),
+        ]
+    opened = open_deck(save(make_deck(cells, autorun=True), folder, "doors.ipynb"), classic=classic)
+    part = opened.page.locator("section.present > section.present [data-opens]")
+
+    def stands_on(slide):
+        return until_equal(opened.page, lambda: opened.slide, lambda: slide) == [slide, slide]
+
+    assert stands_on("0-0")
+    part.click()
+    assert stands_on("2-0")
+    part.focus()
+    opened.page.keyboard.press("Enter")
+    assert stands_on("1-0")
+    part.click()  # leads nowhere
+    opened.page.keyboard.press("PageUp")
+    assert stands_on("0-0") and opened.errors == []
+    opened.page.close()

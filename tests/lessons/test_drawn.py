@@ -94,3 +94,14 @@ def test_type_in_pictures_can_be_read_on_a_projector(path: Path):
 )
 def test_small_type_is_found(size, own, expected):
     assert small_type(f'<svg viewBox="0 0 1180 9" font-size="{size}"><text{own}>a</text></svg>') == expected
+
+
+def test_what_opens_a_slide_names_one():
+    doors = 0
+    for path in DECKS:
+        notebook = nbformat.read(str(path), as_version=4)
+        titles = re.findall(r"^## (.+)$", "\n".join(cell.source for cell in notebook.cells), re.MULTILINE)
+        named = set(re.findall(r'data-opens=\\?"([^"\\]+)', path.read_text(encoding="utf-8")))
+        doors += len(named)
+        assert all(any(title.startswith(door) for title in titles) for door in named), (path.name, named)
+    assert doors >= 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 
 from bertlook_teach.views import (
     INK,
@@ -13,6 +14,7 @@ from bertlook_teach.views import (
     SELECTED,
     SELECTED_INK,
     Picture,
+    attribute,
     coordinate,
     text,
 )
@@ -57,7 +59,18 @@ def arrow(*points: tuple[float, float], colour: str = MUTED, dashed: bool = Fals
     return [_path(*points, colour=colour, dashed=dashed), _path(*head, colour=colour)]
 
 
-def render_layer(n_heads: int, chosen: int) -> Picture:
+def door(parts: Iterable[str], slide: str | None) -> list[str]:
+    """Parts of a picture that open another slide of the deck, found by the beginning of its title: by a click, or by Enter (``fill.js``)."""
+    if not slide:
+        return list(parts)
+    return [
+        f'<g role="link" tabindex="0" data-opens="{attribute(slide)}" aria-label="{attribute(f"opens: {slide}")}" style="cursor:pointer">',
+        *parts,
+        "</g>",
+    ]
+
+
+def render_layer(n_heads: int, chosen: int, *, opens: str = "") -> Picture:
     """Where a head sits: side by side with the others of its layer, below the step that each token takes by itself.
 
     Parameters
@@ -65,6 +78,8 @@ def render_layer(n_heads: int, chosen: int) -> Picture:
     n_heads : int
     chosen : int
         Which is marked, from 0.
+    opens : str
+        The title of the slide that a click on a head opens.
 
     Raises
     ------
@@ -93,7 +108,8 @@ def render_layer(n_heads: int, chosen: int) -> Picture:
     for head in range(n_heads):
         look = {"stroke": SELECTED, "ink": SELECTED_INK} if head == chosen else {"stroke": LINE}
         x = left + head * step
-        body += box(x + 4, 368, step - 8, 54, f"head {head + 1}" if step > 110 else str(head + 1), **look)
+        name = f"head {head + 1}" if step > 110 else str(head + 1)
+        body += door(box(x + 4, 368, step - 8, 54, name, **look), opens)
         body += arrow((x + step / 2, 454), (x + step / 2, 428))
     for low, high, out in (
         (481.0, 314.0, 64.0),

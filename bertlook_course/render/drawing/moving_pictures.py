@@ -7,7 +7,8 @@ moves has the class ``moves`` and says where it comes from (``slides/theme/pictu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from bertlook_teach.views import (
     text_width,
 )
 
-from .model_pictures import FONT, WIDTH, arrow, box
+from .model_pictures import FONT, WIDTH, arrow, box, door
 
 MOST_TOKENS, MOST_GUESSES, MOST_ROWS = 12, 5, 6
 
@@ -118,7 +119,13 @@ def _checked(tokens: Sequence[str], chosen: int) -> None:
 
 
 def render_rise(
-    tokens: Sequence[str], masked: int, states, weights, guesses: Sequence[tuple[str, float]]
+    tokens: Sequence[str],
+    masked: int,
+    states,
+    weights,
+    guesses: Sequence[tuple[str, float]],
+    *,
+    opens: str = "",
 ) -> Picture:
     """The whole model in one picture, from below: tokens are vectors, layers change them, and the masked one becomes a guess.
 
@@ -134,6 +141,8 @@ def render_rise(
         Drawn is the mean of a layer's heads, where it is a tenth and more.
     guesses : sequence of (piece, probability)
         Best first.
+    opens : str
+        The title of the slide that a click on a layer opens.
 
     Returns
     -------
@@ -181,7 +190,7 @@ def render_rise(
         mean = weights[layer - 1].mean(axis=0)
         lines = _looks(mean, centres, height[before] - 3, height[layer] + _STRIP + 3, masked)
         label = text(16, height[layer] + _STRIP / 2, f"layer {layer}", fill=MUTED)
-        drawn[layer] = [*lines, *vectors(layer, below=pitch), label]
+        drawn[layer] = door([*lines, *vectors(layer, below=pitch), label], opens)
         before = layer
     for some in (rows[:1], rows[1:2], rows[2:]):
         if len(some):
@@ -223,7 +232,17 @@ def _guess(guesses: Sequence[tuple[str, float]], x: float, top: float) -> list[s
     ]
 
 
-def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys, values, output) -> Picture:
+def render_head_steps(
+    tokens: Sequence[str],
+    chosen: int,
+    stream,
+    queries,
+    keys,
+    values,
+    output,
+    *,
+    opens: Mapping[str, str] = MappingProxyType({}),
+) -> Picture:
     """What one head does for one token, in six steps: query and keys, products, division, softmax, values, and the sum.
 
     Parameters
@@ -237,6 +256,8 @@ def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys,
         Of the head.
     output : array of shape (size, width)
         The matrix that carries the mixed values back to the width of the stream.
+    opens : mapping of "scores", "weights" and "values" to str
+        The titles of the slides that a click on each of them opens.
 
     Returns
     -------
@@ -263,8 +284,15 @@ def render_head_steps(tokens: Sequence[str], chosen: int, stream, queries, keys,
             f"{keys.shape}, {values.shape}, {stream.shape} and {output.shape}."
         )
     head = _HeadSteps(tokens, chosen, stream, queries, keys, values)
-    body = head.start() + step(head.asks()) + step(head.multiplies()) + step(head.divides())
-    body += step(head.weighs()) + step(head.averages()) + step(head.adds(output))
+    body = head.start() + step(head.asks())
+    body += step(door(head.multiplies(), opens.get("scores"))) + step(
+        door(head.divides(), opens.get("scores"))
+    )
+    body += (
+        step(door(head.weighs(), opens.get("weights")))
+        + step(door(head.averages(), opens.get("values")))
+        + step(head.adds(output))
+    )
     scores, weights, most = head.scores, head.weights, int(head.weights.argmax())
     what = (
         f"One head, for {head.who}. Its query meets the keys of {n} tokens; the scores are {scores.min():.0f} to {scores.max():.0f}. "

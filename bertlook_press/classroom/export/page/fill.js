@@ -243,10 +243,24 @@ function keepFilled() {
   };
   for (const name of ["ready", "slidechanged", "overviewhidden"]) document.addEventListener(name, turned);
   window.addEventListener("keydown", turnCode, { capture: true });
+  for (const type of ["click", "keydown"]) window.addEventListener(type, openDoors, { capture: true });
   keepSpeaker();
   window.addEventListener("resize", fill);
   document.addEventListener("load", () => ((left = null), soon()), { capture: true }); // a picture inside a slide; the window never hears of it
   new MutationObserver(soon).observe(document.body, { childList: true, subtree: true });
+}
+
+// A part of a picture opens the slide whose title begins with its words (data-opens): by a click, or by Enter where it has the focus.
+function openDoors(event) {
+  const door = event.target instanceof Element && event.target.closest(".reveal section.present [data-opens]");
+  if (!door || (event.type === "keydown" && event.key !== "Enter")) return;
+  const slides = [...document.querySelectorAll(".reveal .slides > section")];
+  const place = slides.findIndex((one) => one.querySelector("h2")?.textContent.startsWith(door.dataset.opens));
+  if (place < 0) return; // a route may leave it out
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  document.activeElement?.blur();
+  window.location.hash = `#/${place}`;
 }
 
 // How the slides look (slides/theme/looks.css): ?look=dark or ?look=projector in the address, else the deck's own (rise.look).
