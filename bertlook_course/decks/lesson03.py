@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from bertlook_teach.measures import OFFSETS, Profile, attention_entropy, layer_difference, profile_heads
+from bertlook_teach.measures import OFFSETS, Profile, attention_entropy, profile_heads
 from bertlook_teach.model import head_label
 from bertlook_teach.views import Picture
 
 from ..claims import SINKS, Resources
 from ..claims.lessons.lesson03 import CLARK_LENGTH, halves, shown_measures
 from ..corpora import load_pairs
-from ..metrics import best_index
+from ..metrics import best_index, layer_difference
 from ..published import published_layers, published_sst2_entropy, read_published
 from ..render import (
     Estimate,

@@ -377,7 +377,7 @@ def share_of_own_layer(distances: np.ndarray, layers: np.ndarray) -> tuple[float
     n_texts = len(distances)
     drawn = [share_in(np.tensordot(w / w.sum(), distances, 1)) for w in stats.draws(n_texts)]
     share = share_in(distances.mean(axis=0))
-    return share, *stats.sample_interval(drawn, share, n_texts, acceleration=0)
+    return share, *stats.sample_interval(drawn, share, n_texts, acceleration=0, within=(0, 1))
 
 
 def _how_good(stress: float) -> str:

@@ -35,3 +35,4 @@ from .metrics import ratio_parts as ratio_parts
 from .minimize import minimized as minimized
 from .minimize import one_blas_thread as one_blas_thread
 from .minimize import softmax_loss as softmax_loss
+from .paired_profiles import layer_difference as layer_difference

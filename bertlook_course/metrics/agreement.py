@@ -96,7 +96,9 @@ def agree(
             values = [measure(row.reshape(size, size)) for row in drawn]
             values = [value for value in values if value is not None]
             if len(values) >= replicates / 2:
-                intervals[name] = sample_interval(values, measure(confusion), n)
+                intervals[name] = sample_interval(
+                    values, measure(confusion), n, within=(-(name == "kappa"), 1)
+                )
     return Agreement(
         confusion,
         *(measure(confusion) for measure in measures.values()),

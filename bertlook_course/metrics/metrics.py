@@ -40,7 +40,12 @@ def auc(scores, is_key) -> np.ndarray:
 
 
 def checked_word_scores(scores, is_key) -> tuple[np.ndarray, np.ndarray]:
-    scores, is_key = np.asarray(scores, float), np.asarray(is_key, bool)
+    scores, is_key = np.asarray(scores), np.asarray(is_key)
+    if is_key.dtype != bool and not np.isin(is_key, (0, 1)).all():
+        raise ValueError(
+            f"scores come first, then a yes or no (1 or 0) for each word; the second argument holds {is_key.ravel()[:4].tolist()}."
+        )
+    scores, is_key = scores.astype(float), is_key.astype(bool)
     if is_key.ndim != 1 or scores.shape[-1:] != is_key.shape:
         raise ValueError(
             f"one score a word is needed: is_key has shape {is_key.shape}, the scores end in {scores.shape[-1:]}."
@@ -151,6 +156,8 @@ def cohen_kappa(confusion) -> float | None:
 def _total(confusion: np.ndarray) -> float:
     if confusion.ndim != 2 or confusion.shape[0] != confusion.shape[1]:
         raise ValueError(f"a confusion matrix has as many rows as columns; got shape {confusion.shape}.")
+    if not (np.isfinite(confusion).all() and (confusion >= 0).all()):
+        raise ValueError("a confusion matrix holds counts: finite numbers, none below 0.")
     total = float(confusion.sum())
     if total <= 0:
         raise ValueError("the confusion matrix is empty: no item has been labelled by both.")
@@ -178,6 +185,12 @@ def metric_value(metric: str, predicted: Sequence, gold: Sequence) -> float:
             f"as many predictions as labels are needed, one or more; got {len(predicted)} and {len(gold)}."
         )
     predicted, gold = np.asarray(predicted), np.asarray(gold)
+    if (predicted.dtype.kind in "US") != (gold.dtype.kind in "US"):
+        raise ValueError(
+            f"predictions and labels are both names or both numbers; got {predicted[:3].tolist()} and {gold[:3].tolist()}."
+        )
+    if any(one.dtype.kind == "f" and not np.isfinite(one).all() for one in (predicted, gold)):
+        raise ValueError("a prediction or a label is not a number (NaN or infinite).")
     if metric == "accuracy":
         return float((predicted == gold).mean())
     if metric == "matthews":

@@ -256,6 +256,10 @@ def _read(attention, limit: int, name: str) -> tuple[np.ndarray, list[str], int 
     """Weights, tokens as BertViz shows them, and where the second text begins."""
     if getattr(attention, "key_tokens", None) is not None:
         raise ValueError(f"BertViz's {name} here is of one text; cross attention is shown by HeadView.")
+    if not hasattr(attention, "tokens"):
+        raise TypeError(
+            f"BertViz's {name} takes an Attention, such as Attention.from_arrays(outputs.attentions, tokens); got {type(attention).__name__}."
+        )
     weights, tokens = as_array(attention.weights), checked_tokens(attention.tokens)
     n = len(tokens)
     if weights.ndim != 4 or weights.shape[2:] != (n, n):

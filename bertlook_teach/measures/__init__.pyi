@@ -45,7 +45,6 @@ from .profile import THRESHOLDS as THRESHOLDS
 from .profile import UNLABELLED as UNLABELLED
 from .profile import Profile as Profile
 from .profile import behaviour_labels as behaviour_labels
-from .profile import layer_difference as layer_difference
 from .profile import profile_heads as profile_heads
 from .rollout import FLOW_TOKENS as FLOW_TOKENS
 from .rollout import attention_flow as attention_flow

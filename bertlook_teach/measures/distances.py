@@ -19,7 +19,7 @@ from array_api_compat import is_numpy_array
 
 from ..disk import Table
 from ..model import array_namespace, as_maps, head_label
-from ..stats import REPLICATES, draws, monte_carlo_p, sample_interval
+from ..stats import REPLICATES, draws, monte_carlo_p, natural_range, sample_interval
 from .profile import UNLABELLED
 from .surface import attention_weights
 
@@ -32,7 +32,7 @@ _MOST_HEADS = 144  # pairs of one head computed at a time
 
 def checked_distances(distances) -> np.ndarray:
     """A distance matrix as float64: square, finite, symmetric, not negative, zero on its diagonal."""
-    distances = np.array(distances, dtype=np.float64)
+    distances = np.array(getattr(distances, "per_token", distances), dtype=np.float64)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not len(distances):
         raise ValueError(
             f"distances must be a square matrix, shape (point, point), at least one point; got {distances.shape}."
@@ -288,7 +288,7 @@ class HeadDistances(Table):
         tokens = np.asarray(self.tokens)
         drawn = [statistic(np.tensordot(w, self.per_text, 1) / (w @ tokens)) for w in weights]
         value = float(statistic(self.per_token))
-        return value, *sample_interval(drawn, value, self.n_texts)
+        return value, *sample_interval(drawn, value, self.n_texts, within=natural_range(drawn))
 
     def rows(self) -> list[dict]:
         """One dict a pair of heads: their distance per token."""
@@ -323,7 +323,7 @@ def head_distances(attentions: Iterable, *, smoothing: float = SMOOTHING, keep: 
         attentions = [attentions]
     total, shape, kept, tokens = None, None, [], []
     for number, attention in enumerate(attentions):
-        weights = getattr(attention, "weights", attention)
+        weights = as_maps(attention)
         if weights.ndim != 4:
             raise ValueError(
                 f"text {number}: attention must have shape (layer, head, query, key); got {tuple(weights.shape)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,47 +13,10 @@ import numpy as np
 from .. import __version__
 from ..disk import Table, csv_text, json_text, load_arrays, read_json, save_arrays, write_files
 from ..model import head_label
-from ..stats import CONFIDENCE, REPLICATES, sample_interval, unit_weights
+from ..stats import CONFIDENCE, REPLICATES, natural_range, sample_interval, unit_weights
 from .surface import surface_measures
 
 MOST_BYTES = 20_000_000  # of what a profile is about
-
-
-def layer_difference(profile: Profile, other: Profile, measure: str):
-    """``other`` minus ``profile``, layer by layer, with the interval of the *difference*.
-
-    The comparison is paired: replicate *b* of both profiles weighs the same texts, so what makes a text easy or
-    hard for both cancels. Two intervals that overlap can still hide a difference that is not 0.
-
-    Parameters
-    ----------
-    profile, other : Profile
-        Of the same texts in the same order, with as many layers.
-    measure : str
-
-    Returns
-    -------
-    difference, low, high : arrays of shape (layer,)
-        The mean over the heads of each layer, and its 95 % bootstrap interval over texts.
-
-    Raises
-    ------
-    ValueError
-        If the profiles hold other texts, fewer than two, or other numbers of layers.
-    """
-    if profile.n < 2 or not np.array_equal(profile.counts, other.counts):
-        raise ValueError(
-            "a paired comparison needs two profiles of the same texts, at least two, in the same order; "
-            f"got n={profile.n} and n={other.n}."
-        )
-    sums = [p.sums[measure].mean(axis=2) for p in (profile, other)]
-    if sums[0].shape != sums[1].shape:
-        raise ValueError(
-            f"the models have {sums[0].shape[1]} and {sums[1].shape[1]} layers; compare models of one depth."
-        )
-    drawn = profile.counts > 0
-    difference = (sums[1][drawn] - sums[0][drawn]) / profile.counts[drawn, None]
-    return difference[0], *sample_interval(difference[1:], difference[0], profile.n)
 
 
 FILES = {"table": "profile.csv", "about": "profile.json", "state": "profile_sums.npz"}
@@ -89,28 +53,27 @@ class Profile(Table):
 
     def mean(self, measure: str) -> np.ndarray:
         """Mean over the inputs, shape (layer, head)."""
-        return self._sums(measure)[0] / self.n
+        return self.of_measure(measure)[0] / self.n
 
     def interval(self, measure: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Lower and upper end of the 95 % bootstrap interval, each (layer, head); None for a single input."""
-        return None if self.n < 2 else self._interval(self._sums(measure))
+        return None if self.n < 2 else self._interval(self.of_measure(measure))
 
     def layer_mean(self, measure: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Mean over the heads of each layer, with its interval: three arrays of shape (layer,)."""
         if self.n < 2:
             raise ValueError("an interval needs at least two inputs; the profile holds one.")
-        sums = self._sums(measure).mean(axis=2)
+        sums = self.of_measure(measure).mean(axis=2)
         return sums[0] / self.n, *self._interval(sums)
 
     def _interval(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of sums that begin with the corpus; no resample below 0 makes the measure an amount, and none above 1 a share."""
+        """Of sums that begin with the corpus."""
         drawn = self.counts > 0
         mean, *means = np.moveaxis(np.moveaxis(sums[drawn], 0, -1) / self.counts[drawn], -1, 0)
-        least = 0 if np.min(means) >= 0 else -np.inf
-        most = 1 if least == 0 and np.max(means) <= 1 else np.inf
-        return tuple(np.clip(end, least, most) for end in sample_interval(means, mean, self.n))
+        return sample_interval(means, mean, self.n, within=natural_range(means))
 
-    def _sums(self, measure: str) -> np.ndarray:
+    def of_measure(self, measure: str) -> np.ndarray:
+        """The sums of one measure, shape (1 + REPLICATES, layer, head)."""
         if measure not in self.sums:
             raise KeyError(
                 f"the profile has no measure {measure!r}; it has {', '.join(self.sums) or 'none'}."
@@ -164,6 +127,7 @@ class Profile(Table):
                 f"{other.about.get('first', 0)}. Otherwise both would draw the same bootstrap weights."
             )
         about = {**self.about, "corpus": f"{self.about.get('corpus')} + {other.about.get('corpus')}"}
+        about["texts"] = self.about.get("texts", 0) + other.about.get("texts", 0)
         return Profile(
             about=about,
             sums={name: self.sums[name] + other.sums[name] for name in self.sums},
@@ -302,10 +266,15 @@ def profile_heads(
         first=first,
         interval=f"{CONFIDENCE:.0%} Poisson bootstrap over inputs, {REPLICATES} replicates",
         version=__version__,
+        texts=0,
     )
     stream = iter_attention(encoder, corpus, batch_size=batch_size, segments=segments, truncate=truncate)
     for attention in stream if progress is None else progress(stream):
         values = {measure: function(attention) for measure, function in measures.items()}
+        read = (
+            f"{first + result.n} {attention.text} {attention.text_pair}"  # a sum, so that parts can be merged
+        )
+        result.about["texts"] += zlib.crc32(read.encode())
         result.add(values, attention.n_tokens, attention.truncated)
     if not result.n:
         raise ValueError("the corpus is empty: there was nothing to measure.")
@@ -335,7 +304,7 @@ def behaviour_labels(
 
     Parameters
     ----------
-    measures : mapping of name to array of shape (layer, head)
+    measures : Profile, or mapping of name to array of shape (layer, head)
         The means over a corpus that ``thresholds`` asks for; those of `bertlook_teach.measures.surface_measures`.
     thresholds : mapping of measure to (label, threshold)
         Strictly above the threshold gives the label; a later entry overrides an earlier one.
@@ -357,6 +326,8 @@ def behaviour_labels(
     >>> behaviour_labels({"next": [[0.9, 0.2]], "sep": [[0.1, 0.7]]}, rule).tolist()
     [['next', '[SEP]']]
     """
+    if isinstance(measures, Profile):
+        measures = {name: measures.mean(name) for name in measures.measures}
     missing = [name for name in thresholds if name not in measures]
     if missing:
         raise ValueError(

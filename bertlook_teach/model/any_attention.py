@@ -40,7 +40,7 @@ def stacked_weights(weights) -> np.ndarray:
     ValueError
         If an entry is None, there is more than one text, or the layers have different shapes.
     """
-    if hasattr(weights, "attend") or is_in_memory(weights):
+    if hasattr(weights, "attend") or hasattr(weights, "recall") or is_in_memory(weights):
         raise TypeError(
             f"attention was expected, and {type(weights).__name__} is a model: give extract_attention(encoder, text) with encoder = "
             "load_encoder(...), or show it by HeadExplorer(encoder, text)."
@@ -76,6 +76,8 @@ def _plain(array) -> np.ndarray:
         array = np.asarray(array, dtype=np.float32)
         sums = array.sum(axis=-1, keepdims=True)
         return np.where(np.abs(sums - 1) <= _COARSE, array / np.where(sums == 0, 1, sums), array)
+    if isinstance(array, str):
+        raise TypeError(f"attention was expected first, and {array!r:.60} is a text.")
     try:
         return np.asarray(array, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -87,7 +89,11 @@ def _of_mapping(cache):
     names = [str(name) for name in cache.keys()]  # noqa: SIM118 - an ActivationCache iterates over its names only by keys()
     layers = [int(name.split(".")[1]) for name in names if name.endswith(".attn.hook_pattern")]
     if layers:
-        return [cache[f"blocks.{layer}.attn.hook_pattern"] for layer in sorted(layers)]
+        if sorted(layers) != list(range(len(layers))):
+            raise ValueError(
+                f"the cache holds the layers {sorted(layers)} alone, counted from 0: give one, cache['blocks.3.attn.hook_pattern']."
+            )
+        return [cache[f"blocks.{layer}.attn.hook_pattern"] for layer in range(len(layers))]
     if "attentions" in names:
         return cache["attentions"]
     several = [name for name in names if name.endswith("_attentions")]
@@ -104,7 +110,9 @@ def _of_mapping(cache):
 def _of_layers(layers: Sequence):
     """One array of a tuple with an entry a layer; nested lists of numbers stay as they are."""
     if not layers:  # what transformers 5 hands over where its layers return none
-        raise ValueError(f"the attention holds no layer: {_NOT_RETURNED}")
+        raise ValueError(
+            f"the attention holds no layer. Was it outputs.attentions, and not another field? Else {_NOT_RETURNED}"
+        )
     absent = [i for i, layer in enumerate(layers) if layer is None]
     if absent:
         raise ValueError(f"layer {absent[0]} of {len(layers)} is None: {_NOT_RETURNED}")

@@ -117,9 +117,7 @@ class Encoder:
     @property
     def n_heads(self) -> int:
         """Of each layer; ConvBERT replaces some of the heads that its configuration counts by convolutions."""
-        heads = self.config.num_attention_heads
-        ratio = getattr(self.config, "head_ratio", 1) if self.config.model_type == "convbert" else 1
-        return max(heads // ratio, 1)
+        return max(self.config.num_attention_heads // getattr(self.config, "head_ratio", 1), 1)
 
     @property
     def head_size(self) -> int:

@@ -382,6 +382,8 @@ def check_encoder(encoder) -> None:
     TypeError
         With what to do.
     """
+    if isinstance(encoder, str) and " " in encoder.strip():
+        raise TypeError(f"the model comes first and then the text; {encoder!r:.60} is a text.")
     if isinstance(encoder, str | PurePath):
         raise TypeError(
             f"a model was expected, and {str(encoder)!r} is only a name: give load_encoder({str(encoder)!r}), or a recording from "

@@ -14,7 +14,7 @@ QUERY_RULES = ("mean", "first", "max")
 
 CONTINUES = "##"  # a wordpiece that goes on with the word before
 
-SPACES = ("Ġ", "▁")  # what stands for a space at the start of a word elsewhere
+SPACES = ("Ġ", "▁", " ")  # what stands for a space at the start of a word elsewhere
 
 _SPECIAL = re.compile(
     r"\[(cls|sep|pad|bos|eos)\]|</?(s|cls|sep|pad|bos|eos)>|<\|[a-z_]+\|>|<(start|end)_of_[a-z]+>",

@@ -2,6 +2,7 @@ from .bootstrap import CONFIDENCE as CONFIDENCE
 from .bootstrap import REPLICATES as REPLICATES
 from .bootstrap import draws as draws
 from .bootstrap import mean_interval as mean_interval
+from .bootstrap import natural_range as natural_range
 from .bootstrap import percentile_interval as percentile_interval
 from .bootstrap import ratio_interval as ratio_interval
 from .bootstrap import resampled as resampled

@@ -109,7 +109,7 @@ def widening(n: int) -> float:
     return float(stdtrit(n - 1, upper) / ndtri(upper) * np.sqrt(n / (n - 1))) if n > 1 else float("nan")
 
 
-def sample_interval(drawn, estimate, n, *, acceleration=None, outward=1.0) -> tuple:
+def sample_interval(drawn, estimate, n, *, acceleration=None, outward=1.0, within=(-np.inf, np.inf)) -> tuple:
     """95 % interval from resampled numbers, wide enough for few units and for skewed ones.
 
     Three things make the middle 95 % too narrow. Units drawn again vary less than new ones, by the root of (n - 1) / n, and how much
@@ -132,6 +132,8 @@ def sample_interval(drawn, estimate, n, *, acceleration=None, outward=1.0) -> tu
         how much farther their upper tail reaches than the lower one.
     outward : float
         1; 0 for a share of cases, which has no long tail.
+    within : (low, high)
+        What the quantity can be: the interval stays there.
 
     Returns
     -------
@@ -160,10 +162,18 @@ def sample_interval(drawn, estimate, n, *, acceleration=None, outward=1.0) -> tu
     acceleration = np.clip(np.broadcast_to(acceleration, ordered.shape[1:]), -0.25, 0.25)
     farther = widening(n) * (1 + outward * abs(acceleration))
     low, high = (
-        estimate + farther * (quantile(ndtr(side / (1 - acceleration * side)) * last) - estimate)
+        np.clip(
+            estimate + farther * (quantile(ndtr(side / (1 - acceleration * side)) * last) - estimate), *within
+        )
         for side in (-z, z)
     )
     return (low, high) if np.ndim(low) else (float(low), float(high))
+
+
+def natural_range(drawn) -> tuple[float, float]:
+    """What a quantity can be, as far as its resamples say: an amount if none is below 0, a share if none is above 1 either."""
+    least = 0.0 if np.min(drawn) >= 0 else -np.inf
+    return least, 1.0 if least == 0 and np.max(drawn) <= 1 else np.inf
 
 
 def acceleration_of(influence) -> np.ndarray:
@@ -185,10 +195,10 @@ def mean_interval(values, **drawing) -> tuple:
     weights = weights[weights.any(axis=1)]
     drawn = np.tensordot(weights / weights.sum(axis=1, keepdims=True), values, 1)
     mean = values.mean(axis=0)
-    ends = sample_interval(drawn, mean, len(values), acceleration=acceleration_of(values - mean))
-    if values.min() < 0 or values.max() > 1:
-        return ends
-    return tuple(np.clip(end, 0, 1) if np.ndim(end) else min(max(end, 0.0), 1.0) for end in ends)
+    within = (0, 1) if values.min() >= 0 and values.max() <= 1 else (-np.inf, np.inf)
+    return sample_interval(
+        drawn, mean, len(values), acceleration=acceleration_of(values - mean), within=within
+    )
 
 
 def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -> tuple[float, float]:
@@ -236,8 +246,10 @@ def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -
         return (0.0, unseen) if ratio == 0 else (1 - unseen, 1.0)
     influence = totals[:, 0] - ratio * totals[:, 1]
     skewed = acceleration_of(influence)
-    low, high = sample_interval(drawn[:, 0] / drawn[:, 1], ratio, n, acceleration=skewed, outward=not share)
-    return (float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))) if share else (low, high)
+    within = (0, 1) if share else (-np.inf, np.inf)
+    return sample_interval(
+        drawn[:, 0] / drawn[:, 1], ratio, n, acceleration=skewed, outward=not share, within=within
+    )
 
 
 def _drawn(totals: np.ndarray, seed: int) -> np.ndarray:

@@ -74,7 +74,7 @@ def monte_carlo_p(null, observed: float, *, tolerance: float = 1e-9) -> float:
     >>> monte_carlo_p([0.1, 0.5, 0.2], 0.5)
     0.5
     """
-    null = np.asarray(null, dtype=float)
+    null, observed = _finite(null), _finite(observed)
     return float((1 + (null >= observed - tolerance).sum()) / (1 + len(null)))
 
 
@@ -112,12 +112,19 @@ def holm(p) -> np.ndarray:
 
 
 def _pair(before, after) -> tuple[np.ndarray, np.ndarray]:
-    before, after = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    before, after = _finite(before), _finite(after)
     if before.shape != after.shape or before.ndim != 1 or not len(before):
         raise ValueError(
             f"paired tests need the same examples before and after, one or more; got shapes {before.shape} and {after.shape}."
         )
     return before, after
+
+
+def _finite(values) -> np.ndarray:
+    values = np.asarray(values, dtype=float)
+    if not np.isfinite(values).all():
+        raise ValueError("a test needs finite numbers; got NaN or infinity.")
+    return values
 
 
 def exact_sign_flip(differences) -> float:
@@ -126,7 +133,7 @@ def exact_sign_flip(differences) -> float:
     >>> exact_sign_flip([.1, .2, .3])
     0.25
     """
-    differences = np.asarray(differences, dtype=float)
+    differences = _finite(differences)
     if len(differences) > 16:
         raise ValueError(f"all {2}**{len(differences)} sign flips are too many; at most 16 pairs.")
     sums = np.array(list(product((1, -1), repeat=len(differences)))) @ differences

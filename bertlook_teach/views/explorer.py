@@ -9,7 +9,7 @@ from dataclasses import replace
 import ipywidgets
 import numpy as np
 
-from ..model import Attention, head_label, is_in_memory, load_encoder
+from ..model import Attention, check_encoder, head_label, is_in_memory, load_encoder
 from .assets import mime_bundle
 from .chosen_head import refuse_unknown
 from .drawing.difference import check_same_text
@@ -346,6 +346,8 @@ class HeadExplorer(ipywidgets.VBox):
 
 
 def _check_options(encoder, text, measures) -> None:
+    if isinstance(encoder, str) and not isinstance(text, str):
+        check_encoder(encoder)
     if isinstance(encoder, (list, tuple)) and isinstance(text, str):
         raise TypeError("an explorer shows one model; bertlook_teach.views.SideBySide shows two.")
     if not isinstance(measures, Mapping | None):

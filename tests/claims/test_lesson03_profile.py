@@ -5,8 +5,9 @@ import pytest
 
 from bertlook_course.claims.lessons import lesson03
 from bertlook_course.corpora import load_pairs
+from bertlook_course.metrics import layer_difference
 from bertlook_course.storage.cache import recomputing
-from bertlook_teach.measures import layer_difference, profile_heads
+from bertlook_teach.measures import profile_heads
 from bertlook_teach.model import load_encoder
 
 

@@ -7,6 +7,7 @@ import pytest
 from made import attention, refusals, renamed, words_of
 
 from bertlook_course.decks import lesson03 as slides
+from bertlook_course.metrics import layer_difference
 from bertlook_course.render import (
     TextTable,
     describe_offsets,
@@ -19,9 +20,9 @@ from bertlook_teach import load_encoder, load_recording
 from bertlook_teach.measures import (
     Profile,
     attention_entropy,
-    layer_difference,
     offset_attention,
     other_to_sep,
+    profile_heads,
     sep_to_sep,
     special_token_attention,
     uniform_baseline,
@@ -39,6 +40,16 @@ def profile_of(values, **about):
 
 def steady(value, texts=20, layers=3, heads=2, noise=0.0, seed=0):
     return value + noise * np.random.default_rng(seed).standard_normal((texts, layers, heads))
+
+
+def test_a_paired_difference_is_of_the_same_texts_in_the_same_order(specimen):
+    texts = ["The cat sat.", "It was tired.", "A dog slept on the mat."]
+    first, same, turned = (profile_heads(specimen, given) for given in (texts, list(texts), texts[::-1]))
+    assert (layer_difference(first, same, "sep")[0] == 0).all()
+    with pytest.raises(ValueError, match="of other texts"):
+        layer_difference(first, turned, "sep")
+    with pytest.raises(KeyError, match="no measure 'to [SEP]'; it has previous"):
+        layer_difference(first, same, "to [SEP]")
 
 
 def test_an_interval_of_few_texts_stays_where_the_measure_can_be():

@@ -25,8 +25,8 @@ TOLD_OF_THE_SPECIMEN = (
     r"MODEL_CARD",
 )
 OF_ITS_OWN = {
-    "00": r"specimen \[95 %\]|one head of the specimen",  # its line of the ledger is the specimen's
-    "14": r"five seeds \(the specimen\)",  # a longer training, of docs/results.md
+    "00": r"specimen \[95 %\]|one head of the specimen|Bar: specimen, 95",  # its line of the ledger is the specimen's
+    "14": r"\*\*five\*\* seeds \(the specimen\)",  # a longer training, of docs/results.md
 }
 DRAWING = re.compile(r"<style\b.*?</style>|<[^>]*>", re.DOTALL)
 

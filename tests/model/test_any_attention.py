@@ -6,11 +6,20 @@ import made
 import numpy as np
 import pytest
 
-from bertlook_teach import Attention
+from bertlook_teach import (
+    Attention,
+    HeadExplorer,
+    HeadView,
+    extract_attention,
+    load_encoder,
+    load_recording,
+    profile_heads,
+)
 from bertlook_teach.measures import (
     attention_entropy,
     attention_rollout,
     attention_share,
+    behaviour_labels,
     cls_entropy,
     js_distances,
     offset_attention,
@@ -96,6 +105,7 @@ def test_it_is_saved_and_loaded_whole(tmp_path):
         (maps(2, 2, 3, 5, 5), TOKENS, "of 2 texts at once"),
         ({"0": ALL[0], "1": ALL[1]}, TOKENS, "holds 0, 1.*give the layers in a list"),
         ([Attention.from_arrays(ALL, TOKENS)] * 2, TOKENS, "2 attentions were given"),
+        ({f"blocks.{i}.attn.hook_pattern": ALL[i % 2] for i in (0, 3)}, TOKENS, r"the layers \[0, 3\] alone"),
         (((ALL[0],),), TOKENS, "generate"),
         ((maps(1, 3, 5, 5), maps(1, 3, 4, 4)), TOKENS, "different shapes"),
         (ALL, TOKENS[:4], "5 queries and there are 4 tokens"),
@@ -276,3 +286,21 @@ def test_whole_numbers_of_numpy_are_kept_in_a_file(tmp_path):
     assert Attention.load(tmp_path / "seen.npz").grid == (2, 2)
     with pytest.raises(ValueError, match=r"sentence_b_start is a position from 0 to 4; got 1\.5"):
         Attention.from_arrays(weights, list("abcd"), sentence_b_start=1.5)
+
+
+def test_a_space_marks_the_beginning_of_a_word_as_transformer_lens_writes_it():
+    tokens = ["<|endoftext|>", "The", " light", "house", " keep", "er"]
+    assert Attention.from_arrays(np.full((6, 6), 1 / 6), tokens).words == ("The", "lighthouse", "keeper")
+
+
+@pytest.mark.parametrize("call", [extract_attention, HeadExplorer])
+def test_a_text_before_the_model_is_told_so(call):
+    with pytest.raises(TypeError, match="the model comes first and then the text; 'The cat sat.' is a text"):
+        call("The cat sat.", load_encoder("specimen"))
+
+
+def test_a_recording_is_no_attention_and_a_profile_is_labelled(specimen):
+    with pytest.raises(TypeError, match="Recording is a model"):
+        HeadView(load_recording("bert-base-uncased"))
+    profile = profile_heads(specimen, ["The cat sat.", "It was tired."])
+    assert behaviour_labels(profile).shape == (specimen.n_layers, specimen.n_heads)

@@ -23,7 +23,7 @@ import numpy as np
 from bertlook_teach.disk import Table
 from bertlook_teach.measures import SMOOTHING, js_between, surface_measures
 from bertlook_teach.model import Recording, head_label
-from bertlook_teach.stats import draws, sample_interval
+from bertlook_teach.stats import draws, natural_range, sample_interval
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder
@@ -294,7 +294,8 @@ class CheckpointComparison(Table):
     def interval(self, values) -> tuple[np.ndarray, np.ndarray]:
         """95 % bootstrap interval over texts of the mean of ``values``, whose first axis is the text."""
         values = np.asarray(values, dtype=float)
-        return sample_interval(np.tensordot(self._draws, values, 1), values.mean(axis=0), self.n_texts)
+        drawn = np.tensordot(self._draws, values, 1)
+        return sample_interval(drawn, values.mean(axis=0), self.n_texts, within=natural_range(drawn))
 
     def heads(self) -> list[dict]:
         """One row for each head: name, cosine with interval, floor, divergence with interval, and its partner if heads were paired."""
@@ -374,7 +375,7 @@ class CheckpointComparison(Table):
             int((match_heads(np.tensordot(weights, self.cross, 1)) == own).sum()) for weights in self._draws
         ]
         kept = int((partners == own).sum())
-        low, high = np.clip(sample_interval(drawn, kept, self.n_texts), 0, len(own)).tolist()
+        low, high = sample_interval(drawn, kept, self.n_texts, within=(0, len(own)))
         n_heads = self.shape[1]
         same_layer = int((partners // n_heads == own // n_heads).sum())
         return Matching(partners, kept, low, high, same_layer, self.shape, self.n_texts)

@@ -150,13 +150,13 @@ class CueScores(Table):
     def interval(self, *where: int) -> tuple[float, float, float]:
         """F1 of a head (layer, head), of a rule (no argument), with its 95 % bootstrap interval over sentences."""
         drawn = self.resampled_f1()[(slice(None), *where)]
-        return float(self.f1[where]), *sample_interval(drawn, self.f1[where], self.n)
+        return float(self.f1[where]), *sample_interval(drawn, self.f1[where], self.n, within=(0, 1))
 
     def mean_interval(self) -> tuple[float, float, float]:
         """Mean F1 over all heads with its 95 % bootstrap interval over sentences."""
         drawn = self.resampled_f1()
         mean = float(self.f1.mean())
-        return mean, *sample_interval(drawn.reshape(len(drawn), -1).mean(axis=1), mean, self.n)
+        return mean, *sample_interval(drawn.reshape(len(drawn), -1).mean(axis=1), mean, self.n, within=(0, 1))
 
     def rows(self) -> list[dict]:
         """One dict a head, or the one of a rule: F1, precision, recall and the number of sentences."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlook_teach.disk import Table
-from bertlook_teach.stats import CONFIDENCE, draws, ratio_interval, sample_interval
+from bertlook_teach.stats import CONFIDENCE, draws, natural_range, ratio_interval, sample_interval
 
 from ...metrics import micro_f1, ratio_parts
 from .layer_fits import (
@@ -136,7 +136,9 @@ class DepthCurve(Table):
             if defined.mean() < CONFIDENCE:
                 return float("nan"), float("nan")
             values = values[defined]
-        return sample_interval(values, own, self.counts.shape[1])
+        return sample_interval(
+            values, own, self.counts.shape[1], within=natural_range(values[np.isfinite(values)])
+        )
 
 
 @dataclass(frozen=True, eq=False)

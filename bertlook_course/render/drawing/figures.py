@@ -181,6 +181,10 @@ def describe_layers(series: Mapping[str, object], *, ylabel: str = "value") -> s
 
 def _per_layer(name: str, values) -> np.ndarray:
     """One finite number per layer."""
+    if isinstance(values, tuple) and len(values) == 3 and np.ndim(values[0]) == 1:
+        raise ValueError(
+            f"series {name!r} is a mean with the ends of its interval: that is drawn by interval_curves."
+        )
     values = as_array(values)
     if values.ndim == 2:
         values = values.mean(axis=1)

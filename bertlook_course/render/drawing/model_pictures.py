@@ -63,11 +63,7 @@ def door(parts: Iterable[str], slide: str | None) -> list[str]:
     """Parts of a picture that open another slide of the deck, found by the beginning of its title: by a click, or by Enter (``fill.js``)."""
     if not slide:
         return list(parts)
-    return [
-        f'<g role="link" tabindex="0" data-opens="{attribute(slide)}" aria-label="{attribute(f"opens: {slide}")}" style="cursor:pointer">',
-        *parts,
-        "</g>",
-    ]
+    return [f'<g data-opens="{attribute(slide)}">', *parts, "</g>"]
 
 
 def render_layer(n_heads: int, chosen: int, *, opens: str = "") -> Picture:

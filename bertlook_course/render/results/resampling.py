@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bertlook_teach.stats import REPLICATES, draws, sample_interval
+from bertlook_teach.stats import REPLICATES, draws, natural_range, sample_interval
 from bertlook_teach.views import (
     INK,
     MUTED,
@@ -116,7 +116,7 @@ def bootstrap_picture(values: Sequence[float], *, axis: str, unit: str = "texts"
     n, mean = len(found), float(found.mean())
     shown = draws(n, scheme="multinomial", replicates=_FRAMES, seed=seed)
     means = draws(n, scheme="multinomial", seed=seed + 1) @ found / n
-    low, high = (float(end) for end in sample_interval(means, mean, n))
+    low, high = (float(end) for end in sample_interval(means, mean, n, within=natural_range(found)))
     names = (f"the {n} {unit}", "drawn again", f"{REPLICATES:,} means")
     scale = _Scale([*found, low, high], names)
     rows = [3.2 * _EM, 7.4 * _EM, 12 * _EM]  # floors

@@ -15,7 +15,7 @@ function createHeadMap(host, get, emit) {
   title.append(badge, heading, select);
   root.append(title, grid, foot, tip);
   host.append(root);
-  const prefix = `bl-map-${(createHeadMap.count = (createHeadMap.count || 0) + 1)}`;
+  const prefix = `bl-map-${(globalThis.bertlookMaps = (globalThis.bertlookMaps || 0) + 1)}`; // views that hold a map are modules of their own
 
   let cells = [];
   let built = "";

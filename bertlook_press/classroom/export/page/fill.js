@@ -226,7 +226,7 @@ function keepFilled() {
   const PARTS = ".jp-Cell, .cell, .bertlook, .jupyter-widgets, figure";
   const present = () => document.querySelector(".reveal .slides > section > section.present");
   const state = (slide = present()) => `${slide?.getElementsByTagName("*").length} ${[...(slide?.querySelectorAll(PARTS) ?? [])].map((part) => [part.offsetWidth, part.offsetHeight])}`;
-  const fill = () => (setLikePrint(), fillSlide(), (left = state()));
+  const fill = () => (setLikePrint(), hangDoors(present()), fillSlide(), (left = state()));
   const soon = () => {
     if (!waiting) requestAnimationFrame(() => ((waiting = false), state() === left || fill(), dressPictures()));
     waiting = true;
@@ -261,6 +261,15 @@ function openDoors(event) {
   event.stopImmediatePropagation();
   document.activeElement?.blur();
   window.location.hash = `#/${place}`;
+}
+
+// Such a part is a link only where it leads somewhere: in a show. A picture that holds links is no single image to a screen reader.
+function hangDoors(slide) {
+  for (const door of slide?.querySelectorAll("[data-opens]:not([role])") ?? []) {
+    door.closest("svg").setAttribute("role", "group");
+    for (const [name, value] of [["role", "link"], ["tabindex", "0"], ["aria-label", `opens: ${door.dataset.opens}`]]) door.setAttribute(name, value);
+    door.style.cursor = "pointer";
+  }
 }
 
 // How the slides look (slides/theme/looks.css): ?look=dark or ?look=projector in the address, else the deck's own (rise.look).
