@@ -442,7 +442,7 @@ def test_the_handout_is_printed_and_asks_nobody(open_file, tiny):
     pictures = opened.page.locator("img").evaluate_all(
         "all => all.map(one => one.naturalWidth > 0 && one.alt !== '')"
     )
-    assert pictures == [True] * 3
+    assert pictures == [True] * 4
     assert opened.errors == [] and opened.foreign == []
     opened.screenshot("exported-handout")
     pdf = page.with_suffix(".pdf").read_bytes()

@@ -48,7 +48,7 @@ def test_a_paired_difference_is_of_the_same_texts_in_the_same_order(specimen):
     assert (layer_difference(first, same, "sep")[0] == 0).all()
     with pytest.raises(ValueError, match="of other texts"):
         layer_difference(first, turned, "sep")
-    with pytest.raises(KeyError, match="no measure 'to [SEP]'; it has previous"):
+    with pytest.raises(KeyError, match=r"no measure 'to \[SEP\]'; it has previous"):
         layer_difference(first, same, "to [SEP]")
 
 
