@@ -84,7 +84,7 @@ def sheet_from(content: bytes, name: str) -> Sheet:
     """
     advice = 'Ask for a new one: run all cells, then check.sheet(save="NAME.json").'
     try:
-        held = json.loads(content.decode("utf-8"))
+        held = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise ValueError(f"{name} is not JSON. {advice}") from None
     if not isinstance(held, dict) or set(held) - {"mistakes"} != _KEYS:

@@ -76,7 +76,7 @@ def count_votes(text: str, lesson: int, question: int, choices: Sequence[str] | 
     ):
         raise ValueError(f"choices are two or more different letters from A to Z; got {letters}.")
     counts, elsewhere, refused = dict.fromkeys(letters, 0), 0, []
-    for line in text.splitlines():
+    for line in text.splitlines() if isinstance(text, str) else map(str, text):
         found = [(int(a), int(b), c, n) for a, b, c, n in _CODE.findall(line)]
         words = [_LETTER.fullmatch(word) for word in re.split(r"[\s,;]+", line.strip())]
         if not found and all(words):
@@ -84,7 +84,7 @@ def count_votes(text: str, lesson: int, question: int, choices: Sequence[str] | 
         for its_lesson, its_question, letter, times in found:
             letter, n = letter.upper(), int(times or 1)
             code = f"{its_lesson}-{its_question}{letter}"
-            if its_lesson != lesson:
+            if its_lesson != int(lesson):
                 refused.append(f"{code} is of lesson {its_lesson}; this is lesson {lesson}")
             elif its_question != question:
                 elsewhere += n

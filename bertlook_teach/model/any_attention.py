@@ -46,9 +46,7 @@ def stacked_weights(weights) -> np.ndarray:
             "load_encoder(...), or show it by HeadExplorer(encoder, text)."
         )
     if hasattr(weights, "traits"):
-        raise TypeError(
-            f"attention was expected, and {type(weights).__name__} is a view: give the attention it shows."
-        )
+        raise TypeError(f"{type(weights).__name__} is a view: give the attention that it shows.")
     if hasattr(weights, "keys") and not hasattr(weights, "shape"):
         weights = _of_mapping(weights)
     if weights is None:

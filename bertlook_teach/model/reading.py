@@ -451,6 +451,6 @@ def _check_vectors(encoder: Encoder, weights: np.ndarray, vectors: dict[str, np.
         layer, head = np.unravel_index(gap.argmax(), gap.shape)
         raise ValueError(
             f"softmax(QK^T / sqrt(d)) does not give the attention of {encoder.name}: head {head_label(layer, head)} differs by "
-            f"{gap.max():.3f}. A model with relative positions adds more to its scores than query times key; "
+            f"{gap.max():.3f}. A model with relative or rotary positions computes its scores from more than query times key; "
             "its vectors cannot be shown this way."
         )

@@ -69,6 +69,8 @@ def encode_words(encoder, words: Sequence[str], **options):
     ValueError
         If the tokenizer cuts words of a text otherwise than words by themselves, with a space before them and without.
     """
+    if isinstance(words, str):
+        raise TypeError(f"a text is given as its words, in a list; got one string, {words!r:.60}.")
     if encoder.word_space is None:
         raise ValueError(
             f"the tokenizer of {encoder.name} cuts a word by itself otherwise than in a text, with a space before it and without, so it "

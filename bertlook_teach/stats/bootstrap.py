@@ -233,6 +233,8 @@ def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -
     totals = np.asarray(totals, dtype=float)
     if not len(totals):
         raise ValueError(_NO_UNIT)
+    if totals.shape[1:] != (2,):
+        raise ValueError(f"a ratio needs two sums of each unit, shape (unit, 2); got {totals.shape}.")
     if not totals[:, 1].any():
         return float("nan"), float("nan")
     drawn = _drawn(totals, seed) if weights is None else weights @ totals
@@ -289,13 +291,13 @@ def resampled(statistic: Callable[[np.ndarray], float], units, *, seed=0) -> np.
     Parameters
     ----------
     statistic : function(int array of case indices) -> float
-    units : int array of shape (case,)
-        The unit of each case, counted from 0.
+    units : array of shape (case,)
+        The unit of each case, by its number or name.
     seed : int or numpy.random.Generator
     """
-    units = np.asarray(units)
     if not len(units):
         raise ValueError(_NO_UNIT)
+    units = np.unique(np.asarray(units), return_inverse=True)[1]
     order = np.argsort(units, kind="stable")
     cases = np.split(order, np.cumsum(np.bincount(units))[:-1])
     return np.array(

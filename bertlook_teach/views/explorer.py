@@ -360,9 +360,7 @@ def _given_attention(encoder, tokens, key_tokens, grid, sentence_b_start) -> Att
     if isinstance(encoder, Attention) or grid is not None or not (runs or isinstance(tokens, str | None)):
         return given_attention(encoder, tokens, key_tokens, grid, sentence_b_start)
     if not isinstance(tokens, str):
-        raise TypeError(
-            f"an explorer of an encoder needs a text to begin with, one string, and a second one in text_pair; got {tokens!r:.60}."
-        )
+        raise TypeError(f"an explorer needs one text, and text_pair for a second; got {tokens!r:.60}.")
     return None
 
 

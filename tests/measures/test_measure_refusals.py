@@ -153,7 +153,7 @@ CASES = [
     (lambda: m.special_token_attention(EVEN), r"pass an Attention.*got ndarray", TypeError),
     (lambda: m.special_token_attention({"attentions": EVEN}), r"pass an Attention.*got dict", TypeError),
     *((lambda pairs=pairs: pairs(CROSS), "queries and keys are different texts") for pairs in PAIRS),
-    (lambda: m.attention_entropy(HeadView(EVEN, list("abcde"))), "HeadView is a view: give the attention", TypeError),
+    (lambda: m.attention_entropy(HeadView(EVEN, list("abcde"))), "HeadView is a view: give the attention that it shows", TypeError),
     (lambda: m.attention_entropy([ATTENTION, ATTENTION]), "2 attentions were given"),
     (lambda: m.sep_to_sep(BARE), r"no \[SEP\] among the tokens"),
     (lambda: m.attention_entropy(EVEN, smoothing=2), "smoothing is a share between 0 and 1; got 2"),

@@ -213,7 +213,7 @@ REFUSED = [
     (lambda: HeadView(bert(), TEXT), r"attention was expected, and BertModel is a model: .*HeadExplorer", TypeError),
     (lambda: HeadView(load_encoder("specimen"), TEXT), "attention was expected, and Encoder is a model", TypeError),
     (lambda: random_twin(bert()), r"random_twin\(load_encoder\(model, tokenizer\)\); got BertModel", TypeError),
-    (lambda: HeadExplorer(load_encoder("specimen"), ("The cat sat.", "It slept.")), "one string, and a second one in text_pair", TypeError),
+    (lambda: HeadExplorer(load_encoder("specimen"), ("The cat sat.", "It slept.")), "one text, and text_pair for a second", TypeError),
     (lambda: HeadMap(bert()), "numbers were expected; got BertModel. Of a model, take attention", TypeError),
 ]  # fmt: skip
 

@@ -175,3 +175,15 @@ def test_the_middle_of_many_numbers():
     assert percentile_interval(np.arange(201)) == pytest.approx((5, 195))
     low, high = percentile_interval(np.arange(402).reshape(201, 2))
     assert low == pytest.approx([10, 11]) and high == pytest.approx([390, 391])
+
+
+@pytest.mark.parametrize("units", [[0, 0, 5, 5], list("aabb")])
+def test_units_may_have_gaps_in_their_numbers_or_names(units):
+    values = np.array([1.0, 2.0, 3.0, 4.0])
+
+    def mean(cases):
+        return values[cases].mean()
+
+    assert resampled_interval(mean, units) == resampled_interval(mean, [0, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"two sums of each unit, shape \(unit, 2\); got \(3,\)"):
+        ratio_interval([1, 2, 3])

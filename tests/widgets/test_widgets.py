@@ -639,7 +639,7 @@ def test_views_take_arrays_with_their_tokens():
     assert set(HeadMap(weights, tokens).measures) == set(default_measures()) - {"to [CLS]", "to [SEP]"}
     looked = HeadExplorer(weights, tokens)
     assert looked.text_box not in looked.children and "4 tokens" in repr(looked)
-    with pytest.raises(TypeError, match="needs a text"):
+    with pytest.raises(TypeError, match="needs one text"):
         HeadExplorer(SimpleNamespace(name="toy"))
 
 

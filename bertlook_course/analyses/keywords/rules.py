@@ -58,11 +58,17 @@ def texts_of(data: KeywordData) -> list[tuple[str, ...]]:
     return [data.words[data.text(i)] for i in range(data.n_texts)]
 
 
+def _lower(words: Sequence[str]) -> list[str]:
+    if isinstance(words, str):
+        raise TypeError(f"a text is given as its words, in a list; got one string, {words!r:.60}.")
+    return [word.lower() for word in words]
+
+
 def document_frequencies(texts: Iterable[Sequence[str]]) -> tuple[Counter, int]:
     """In how many texts each word occurs (small letters), and how many texts there are."""
     counts, n = Counter(), 0
     for words in texts:
-        counts.update({word.lower() for word in words})
+        counts.update(set(_lower(words)))
         n += 1
     return counts, n
 
@@ -74,7 +80,7 @@ def tf_idf(words: Sequence[str], frequencies: tuple[Counter, int]) -> np.ndarray
     array([2.77, 0.  , 2.77, 0.  ])
     """
     counts, n = frequencies
-    lower = [word.lower() for word in words]
+    lower = _lower(words)
     times = Counter(lower)
     return np.array(
         [times[w] * math.log((n + 1) / (counts[w] + 1)) if w[:1].isalnum() else 0.0 for w in lower]
@@ -96,7 +102,7 @@ def rake(words: Sequence[str]) -> np.ndarray:
     >>> rake("the salt marsh and the marsh".split()).tolist()
     [0.0, 3.5, 3.5, 0.0, 0.0, 1.5]
     """
-    lower = [word.lower() for word in words]
+    lower = _lower(words)
 
     def content(i: int) -> bool:
         return lower[i][:1].isalnum() and lower[i] not in STOP_WORDS

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bertlook_teach.measures import checked_distances
 from bertlook_teach.model import head_label
 from bertlook_teach.views import (
     CATEGORY_CYCLE,
@@ -81,7 +82,7 @@ def group_styles(groups: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 def checked_map(points, distances, groups, shape) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Points of shape (head, 2), their distances and their groups, one for each head, layer by layer."""
-    points, distances = as_array(points), as_array(distances)
+    points, distances = as_array(getattr(points, "points", points)), checked_distances(distances)
     heads = shape[0] * shape[1]
     if points.shape != (heads, 2):
         raise ValueError(
@@ -91,8 +92,8 @@ def checked_map(points, distances, groups, shape) -> tuple[np.ndarray, np.ndarra
         raise ValueError(
             f"distances between {heads} heads have shape ({heads}, {heads}); got {distances.shape}."
         )
-    if not np.isfinite(points).all() or not np.isfinite(distances).all():
-        raise ValueError("points and distances of a map must be finite.")
+    if not np.isfinite(points).all():
+        raise ValueError("the points of a map must be finite.")
     groups = [str(group) for group in np.asarray(groups, dtype=object).ravel()]
     if len(groups) != heads:
         raise ValueError(f"one group a head is needed: {heads} heads, {len(groups)} groups.")

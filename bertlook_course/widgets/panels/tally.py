@@ -72,7 +72,7 @@ class Tally(anywidget.AnyWidget):
             lesson=lesson,
             question=question,
             choices=[list(choice) for choice in choices.items()],
-            answer=answer.upper(),
+            answer=(answer or "").upper(),
             votes=votes,
             font_size=font_size,
         )

@@ -516,3 +516,12 @@ test_what_is_refused = refusals(
     (lambda: removal_curve(additive, [(0, 0), (0, 0)]), r"got 2 heads \(1 different\)"),
     (lambda found, data: without_heads(found.regression, data, "accuracy"), "'AUC' or 'F1'; got 'accuracy'"),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda: rake("salt marsh"), lambda: document_frequencies(["salt marsh", "the sea"])],
+)
+def test_a_text_is_not_read_by_its_letters(call):
+    with pytest.raises(TypeError, match="as its words, in a list; got one string, 'salt marsh'"):
+        call()
