@@ -101,9 +101,7 @@ def summed_norms(weights, values, projection):
 def _values(values, projection):
     values = values.values if hasattr(values, "weights") else values
     if values is None:
-        raise ValueError(
-            "this holds no value vectors; extract it with extract_attention(..., vectors=True)."
-        )
+        raise ValueError("this holds no value vectors; extract it with extract_attention(..., vectors=True).")
     if values.ndim < 4 or values.shape[-4:-2] + values.shape[-1:] != projection.shape[:-1]:
         raise ValueError(
             "values (..., layer, head, token, dim) and projection (layer, head, dim, width) must agree in layer, head and dim; "

@@ -163,7 +163,7 @@ def test_numbers_are_set_as_in_print_and_code_and_formulas_as_they_are(deck):
     still(deck.page)
     words = deck.page.locator("section.present section.present .jp-RenderedMarkdown p")
     assert words.text_content() == (
-        "From \u22120.5 to 14\u00a0% in 3-1, n\u00a0=\u00a060, a = -1 %, $x = -2$, x-3, \u2212.7 points."
+        "From \u22120.5 to 14\u00a0% in 3-\u20601, n\u00a0=\u00a060, a = -1 %, $x = -2$, x-3, \u2212.7 points."
     )
 
 

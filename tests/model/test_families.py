@@ -121,9 +121,7 @@ def test_what_the_table_says_is_so(family, make):
             assert np.isfinite(measure(encoder)).all()
             found.append("yes")
         except (ValueError, RuntimeError) as refusal:
-            assert re.search(r"works?\b|BERT|masked-LM head|rotary positions|dropout", str(refusal)), (
-                refusal
-            )
+            assert re.search(r"works?\b|BERT|masked-LM head|rotary positions|dropout", str(refusal)), refusal
             found.append("no")
     assert found == cells
 

@@ -72,11 +72,13 @@ globalThis.bertlookPageAnswers = (host) => {
     const { text, pair, message, map, view, neurons, lenses, bench, hidden, pattern, wrong, said } = Object.fromEntries(Object.entries(places).map(([name, id]) => [name, modelOf(id)]));
     const say = (words) => speak(message, words), panel = [...new Set([map, view, neurons, lenses, bench, hidden, message, wrong, said])].filter(Boolean);
     for (const model of panel) panels.set(model, panel);
-    // The model that the view speaks of, and no other; what its reading says stands beside the line until it is there.
+    // The model that the view speaks of, and no other; what its reading says stands beside the line until it is there. What was refused,
+    // by Python perhaps in the meantime, is neither written over nor wiped out.
     const load = async () => {
       let spoken = false;
-      const hear = (line) => (spoken = true, tell(message, { value: `<div class="bertlook-reading">${line}</div>` }));
-      return globalThis.bertlookEngine.load(await weights(given), hear).finally(() => spoken && say(""));
+      const shows = (what) => (message?.get("value") ?? "").includes(what);
+      const hear = (line) => shows('role="alert"') || ((spoken = true), tell(message, { value: `<div class="bertlook-reading">${line}</div>` }));
+      return globalThis.bertlookEngine.load(await weights(given), hear).finally(() => spoken && shows("bertlook-reading") && say(""));
     };
     if (bench) return switchHeads({ ...given, load, text, bench });
     if (hidden) return hideWord({ load, text, hidden, message, say });
