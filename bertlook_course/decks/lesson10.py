@@ -334,7 +334,7 @@ def _base_curves() -> dict[str, np.ndarray]:
 def _bands(found: Mapping) -> dict[str, tuple]:
     """Of each task, F1 by layer with the ends of its band, per cent."""
     return {
-        NAMES[task]: (100 * score.f1, *(100 * end for end in score.interval(lambda f1: f1)))
+        NAMES[task]: (100 * score.f1, *(100 * end for end in score.interval(lambda f1: f1, within=(0, 1))))
         for task, score in found.items()
     }
 

@@ -264,11 +264,11 @@ class Deck(LessonDeck):
             said.append(f"150 news texts {_against_rake(news)}")
         return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts ({papers.page}): {'; '.join(said)}."
 
-    @property
-    def gains(self) -> list[str]:
-        """What the heads of each model add to the rules, as it is printed."""
-        pairs = ((s[keywords.BOTH], s[keywords.RULES_TOGETHER]) for s in self.scores.values())
-        return [signed_gain(both.auc - rules.auc, 3) for both, rules in pairs]
+    def said_lift(self) -> str:
+        """What the heads of each model add to the rules."""
+        rules = self.scores[self.name][keywords.RULES_TOGETHER].auc
+        ours, twins = (score[keywords.BOTH].auc for score in self.scores.values())
+        return f"lift the rules from {rules:.3f} to {ours:.3f}, the twin's to {twins:.3f}"
 
     def mixes_table(self) -> TextTable:
         """One head, mixes of all, and rules, for both models."""
@@ -286,11 +286,9 @@ class Deck(LessonDeck):
         mix = self.compared.mix
         top = int(mix.shares.argmax())
         sign = " with a minus sign: words that it ignores are key words" if mix.gamma < 0 else ""
-        rules = self.scores[self.name][keywords.RULES_TOGETHER].auc
-        ours, twins = (score[keywords.BOTH].auc for score in self.scores.values())
         return (
             f"{100 * mix.shares[top]:.0f} % of the mix's weight is on head {head_label(*divmod(top, self.n_heads))}{sign}. "
-            f"The model's heads lift the rules from {rules:.3f} to {ours:.3f}, the twin's to {twins:.3f}."
+            f"The model's heads {self.said_lift()}."
         )
 
     # ---- published scores of heads ------------------------------------------------------------------------
@@ -406,7 +404,7 @@ class Deck(LessonDeck):
 
     def answer(self) -> str:
         """The lesson's question, answered in three lines."""
-        scores, (gain, twin_gain) = self.scores[self.name], self.gains
+        scores = self.scores[self.name]
         auc = {name: f"{score.auc:.2f}" for name, score in scores.items()}
         beside = ""
         if self.other is not None:
@@ -414,8 +412,8 @@ class Deck(LessonDeck):
         return (
             f"- **One head:** AUC {auc[keywords.BEST_HEAD]} ({self.test.n_texts} texts, chance .50){beside}; without a model, tf-idf "
             f"{auc['tf-idf']}, RAKE {auc['RAKE']}; a twin that learnt nothing {self.scores['random twin'][keywords.BEST_HEAD].auc:.2f}.\n"
-            f"- **All heads:** {auc[keywords.ALL_HEADS]}, the rules {auc[keywords.RULES_TOGETHER]}, both "
-            f"{auc[keywords.BOTH]}. Heads add {gain} to the rules, the twin's heads {twin_gain}.\n"
+            f"- **All heads:** {auc[keywords.ALL_HEADS]}, the rules {auc[keywords.RULES_TOGETHER]}. Together the heads "
+            f"{self.said_lift()}.\n"
             f"- **Which heads?** {self._which_heads()}"
         )
 

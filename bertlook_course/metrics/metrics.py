@@ -185,7 +185,7 @@ def metric_value(metric: str, predicted: Sequence, gold: Sequence) -> float:
             f"as many predictions as labels are needed, one or more; got {len(predicted)} and {len(gold)}."
         )
     predicted, gold = np.asarray(predicted), np.asarray(gold)
-    if (predicted.dtype.kind in "US") != (gold.dtype.kind in "US"):
+    if len({isinstance(one, str) for one in (*predicted, *gold)}) > 1:
         raise ValueError(
             f"predictions and labels are both names or both numbers; got {predicted[:3].tolist()} and {gold[:3].tolist()}."
         )

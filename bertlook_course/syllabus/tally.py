@@ -7,7 +7,7 @@ pastes what came. The same rules stand in widgets/js/tally.js, so that an export
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 # Not inside a date or a longer number: 2026-03-1 is none.
@@ -41,7 +41,9 @@ class Votes:
         return sum(self.counts.values())
 
 
-def count_votes(text: str, lesson: int, question: int, choices: Sequence[str] | Mapping[str, str]) -> Votes:
+def count_votes(
+    text: str | Iterable[str], lesson: int, question: int, choices: Sequence[str] | Mapping[str, str]
+) -> Votes:
     """Count the codes of one question in a text: lines, a chat, or a form's CSV.
 
     Each code is one vote, so equal codes count as often as they come; ``3-1B x12`` is twelve, for hands that were counted. A line that
@@ -49,7 +51,7 @@ def count_votes(text: str, lesson: int, question: int, choices: Sequence[str] | 
 
     Parameters
     ----------
-    text : str
+    text : str, or sequence of lines
     lesson, question : int
         From 1.
     choices : sequence of str, or mapping
@@ -68,7 +70,7 @@ def count_votes(text: str, lesson: int, question: int, choices: Sequence[str] | 
     >>> votes.refused
     ('4-1A is of lesson 4; this is lesson 3',)
     """
-    letters = [str(letter).upper() for letter in choices]
+    letters, lesson, question = [str(letter).upper() for letter in choices], int(lesson), int(question)
     if (
         len(letters) < 2
         or len({*letters}) < len(letters)
@@ -84,7 +86,7 @@ def count_votes(text: str, lesson: int, question: int, choices: Sequence[str] | 
         for its_lesson, its_question, letter, times in found:
             letter, n = letter.upper(), int(times or 1)
             code = f"{its_lesson}-{its_question}{letter}"
-            if its_lesson != int(lesson):
+            if its_lesson != lesson:
                 refused.append(f"{code} is of lesson {its_lesson}; this is lesson {lesson}")
             elif its_question != question:
                 elsewhere += n

@@ -56,7 +56,7 @@ class Profile(Table):
         return self.of_measure(measure)[0] / self.n
 
     def interval(self, measure: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Lower and upper end of the 95 % bootstrap interval, each (layer, head); None for a single input."""
+        """Lower and upper end of the 95 % bootstrap interval, each (layer, head), in its `natural_range`; None for a single input."""
         return None if self.n < 2 else self._interval(self.of_measure(measure))
 
     def layer_mean(self, measure: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,7 +127,8 @@ class Profile(Table):
                 f"{other.about.get('first', 0)}. Otherwise both would draw the same bootstrap weights."
             )
         about = {**self.about, "corpus": f"{self.about.get('corpus')} + {other.about.get('corpus')}"}
-        about["texts"] = self.about.get("texts", 0) + other.about.get("texts", 0)
+        texts = [one.about.get("texts") for one in (self, other)]
+        about["texts"] = None if None in texts else sum(texts)
         return Profile(
             about=about,
             sums={name: self.sums[name] + other.sums[name] for name in self.sums},
@@ -271,10 +272,8 @@ def profile_heads(
     stream = iter_attention(encoder, corpus, batch_size=batch_size, segments=segments, truncate=truncate)
     for attention in stream if progress is None else progress(stream):
         values = {measure: function(attention) for measure, function in measures.items()}
-        read = (
-            f"{first + result.n} {attention.text} {attention.text_pair}"  # a sum, so that parts can be merged
-        )
-        result.about["texts"] += zlib.crc32(read.encode())
+        read = f"{first + result.n} {attention.text} {attention.text_pair}"
+        result.about["texts"] += zlib.crc32(read.encode())  # a sum: that of merged parts is that of the whole
         result.add(values, attention.n_tokens, attention.truncated)
     if not result.n:
         raise ValueError("the corpus is empty: there was nothing to measure.")

@@ -190,7 +190,7 @@ def test_a_server_that_does_not_give_the_weights_leaves_the_picture_and_says_so(
     assert "Python does not answer. Start the kernel" in said(deck) and "bird" in read(deck)
 
 
-TAKEN_BACK = """async () => {
+MODEL = """
   class Model {
     constructor(state) { this.state = state; this.listeners = []; this.changed = {}; }
     get(name) { return this.state[name]; }
@@ -203,6 +203,10 @@ TAKEN_BACK = """async () => {
       }
     }
   }
+"""
+TAKEN_BACK = (
+    f"async () => {{{MODEL}"
+    + """
   const models = {
     text: new Model({ value: "a cat" }), message: new Model({ value: "" }),
     map: new Model({ shape: [1, 1], measures: [], data: "of Python" }),
@@ -236,6 +240,7 @@ TAKEN_BACK = """async () => {
   look();
   return seen;
 }"""
+)
 
 
 def test_where_python_answers_what_the_page_said_is_taken_back(blank):
@@ -247,3 +252,30 @@ def test_where_python_answers_what_the_page_said_is_taken_back(blank):
         ["deflate", 1, 5, False],
         ["deflate", 1, 5, False],
     ]
+
+
+REFUSED_MEANWHILE = (
+    f"async () => {{{MODEL}"
+    + """
+  const models = { text: new Model({ value: "a cat" }), message: new Model({ value: "" }), map: new Model({}), view: new Model({}) };
+  let open, waits = new Promise((done) => (open = done));
+  globalThis.bertlookEngine.load = async (given, hear) => (hear("reading"), await waits, { run: async () => { throw new Error("empty"); } });
+  globalThis.bertlookPageAnswers({
+    modelOf: (id) => models[id], mine: () => true, alone: () => false, weights: () => ({}),
+  })({ fingerprint: "f", places: { text: "text", message: "message", map: "map", view: "view" } });
+  const tick = () => new Promise((done) => setTimeout(done, 5));
+  models.text.set_state({ value: " " });
+  await tick();
+  const before = models.message.get("value");
+  models.message.set_state({ value: '<div role="alert">Empty.</div>' }); // Python, while the page still reads
+  open();
+  await tick();
+  return [before.includes("reading"), models.message.get("value")];
+}"""
+)
+
+
+def test_what_python_refuses_while_the_page_reads_stays(blank):
+    page = blank()
+    page.add_script_tag(content=engine_source())
+    assert page.evaluate(REFUSED_MEANWHILE) == [True, '<div role="alert">Empty.</div>']

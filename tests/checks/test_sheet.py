@@ -71,6 +71,7 @@ def test_what_was_saved_is_read_back_and_nothing_is_written_unasked(tmp_path, mo
     assert not list(tmp_path.iterdir())
     assert "Saved as ada.json: hand in this file." in repr(sheet(save="ada.json"))
     read = checks.sheet_from((tmp_path / "ada.json").read_bytes(), "ada.json")
+    assert checks.sheet_from(b"\xef\xbb\xbf" + (tmp_path / "ada.json").read_bytes(), "ada.json") == read
     assert (read.lesson, read.right, read.answers) == ("03", 1, {"one": "right", "two": "wrong"})
     assert read.mistakes == {"two": "Your choice is `no`: why."}
     assert str(tmp_path) not in (tmp_path / "ada.json").read_text()

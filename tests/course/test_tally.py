@@ -32,6 +32,7 @@ CASES = [
 @pytest.mark.parametrize(("text", "counts", "elsewhere", "refused"), CASES)
 def test_votes_are_counted(text, counts, elsewhere, refused):
     votes = count_votes(text, 3, 1, CHOICES)
+    assert count_votes(text.splitlines(), "3", 1, CHOICES) == votes
     assert (tuple(votes.counts.values()), votes.elsewhere) == (counts, elsewhere)
     assert votes.n == sum(counts) and len(votes.refused) == len(refused)
     assert all(said.startswith(reason) for said, reason in zip(votes.refused, refused))

@@ -132,8 +132,10 @@ def test_a_map_of_other_heads_is_refused():
     distances = np.zeros((6, 6))
     with pytest.raises(ValueError, match=r"3 x 2 heads needs points of shape \(6, 2\).*got \(5, 2\)"):
         render_distance_map(POINTS[:5], distances, GROUPS, (3, 2))
-    with pytest.raises(ValueError, match="distances must be a square matrix"):
-        render_distance_map(POINTS, distances[:5], GROUPS, (3, 2))
+    with pytest.raises(ValueError, match=r"between 6 heads have shape \(6, 6\); got \(5, 5\)"):
+        render_distance_map(POINTS, distances[:5, :5], GROUPS, (3, 2))
+    with pytest.raises(ValueError, match="Is this a similarity matrix"):
+        render_distance_map(POINTS, np.eye(6), GROUPS, (3, 2))
     with pytest.raises(ValueError, match="one group a head.*6 heads, 4 groups"):
         render_distance_map(POINTS, distances, GROUPS[:2], (3, 2))
     with pytest.raises(ValueError, match="must be finite"):

@@ -316,3 +316,8 @@ test_what_is_not_there_is_named = refusals(
     ),
     (lambda: bertviz_head_view(CROSS), "HeadView"),
 )  # fmt: skip
+
+
+def test_bare_maps_are_told_what_bertviz_takes_here():
+    with pytest.raises(TypeError, match="head view takes an Attention.*got tuple"):
+        bertviz_head_view((np.eye(2)[None, None],))

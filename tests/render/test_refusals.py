@@ -151,6 +151,7 @@ def saved_below_a_file(folder):
 test_what_cannot_be_drawn_or_saved = refusals(
     (lambda: layer_curves({}), "there is no series to draw"),
     (lambda: layer_curves({"ours": [0.1, np.nan]}), "series 'ours' holds a number that is not finite in layer 2"),
+    (lambda: layer_curves({"ours": ([0.1], [0.0], [0.2])}), "a mean with the ends of its interval: that is drawn by interval_curves"),
     (lambda: layer_curves({"ours": [[[0.1]]]}), "series 'ours' needs one number per layer"),
     (lambda: Estimate(0.5, 0.1), r"two ends, or none; got 0\.1 and None"),
     (lambda: table_dots(dots.TABLE, ["twin"]), "no column 'twin'; it has 'head'", KeyError),

@@ -72,6 +72,10 @@ def test_what_would_give_a_wrong_number_in_silence_is_refused(call, words):
         call()
 
 
+def test_names_of_a_table_are_names_too():
+    assert metric_value("accuracy", np.array(["a", "b"], dtype=object), ["a", "a"]) == 0.5
+
+
 def test_intervals_stay_where_the_quantity_can_be():
     first = list("xy" * 10)
     found = agree(first, ["y", *first[1:]], ["x", "y"])

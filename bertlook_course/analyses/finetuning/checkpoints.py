@@ -23,7 +23,7 @@ import numpy as np
 from bertlook_teach.disk import Table
 from bertlook_teach.measures import SMOOTHING, js_between, surface_measures
 from bertlook_teach.model import Recording, head_label
-from bertlook_teach.stats import draws, natural_range, sample_interval
+from bertlook_teach.stats import draws, sample_interval
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder
@@ -245,6 +245,10 @@ class Matching:
 
 
 # --- the comparison ------------------------------------------------------------------------------------------
+# Of two maps, whose weights are not negative, and in nats.
+_RANGES = {"cosine": (0, 1), "floor": (0, 1), "js": (0, np.log(2))}
+
+
 @dataclass(frozen=True, eq=False)
 class CheckpointComparison(Table):
     """Two checkpoints, head by head, with every text's own value kept for intervals. Every text weighs the same.
@@ -291,15 +295,15 @@ class CheckpointComparison(Table):
             )
         return draws(self.n_texts, scheme="multinomial") / self.n_texts
 
-    def interval(self, values) -> tuple[np.ndarray, np.ndarray]:
-        """95 % bootstrap interval over texts of the mean of ``values``, whose first axis is the text."""
+    def interval(self, values, within=(-np.inf, np.inf)) -> tuple[np.ndarray, np.ndarray]:
+        """95 % bootstrap interval over texts of the mean of ``values``, whose first axis is the text; ``within`` what they can be."""
         values = np.asarray(values, dtype=float)
         drawn = np.tensordot(self._draws, values, 1)
-        return sample_interval(drawn, values.mean(axis=0), self.n_texts, within=natural_range(drawn))
+        return sample_interval(drawn, values.mean(axis=0), self.n_texts, within=within)
 
     def heads(self) -> list[dict]:
         """One row for each head: name, cosine with interval, floor, divergence with interval, and its partner if heads were paired."""
-        bounds = {name: self.interval(getattr(self, name)) for name in ("cosine", "js")}
+        bounds = {name: self.interval(getattr(self, name), _RANGES[name]) for name in ("cosine", "js")}
         partners = self.matching().partners if self.cross is not None else None
         rows = []
         for layer, head in np.ndindex(self.shape):
@@ -324,7 +328,7 @@ class CheckpointComparison(Table):
         parts = {"cosine": self.cosine, "floor": self.floor, "js": self.js}
         rows: list[dict] = [{"layer": layer + 1} for layer in range(self.shape[0])]
         for name, values in parts.items():
-            self._fill(rows, name, values.mean(axis=2))
+            self._fill(rows, name, values.mean(axis=2), _RANGES[name])
         for name, values in self.curves.items():
             means = values.mean(axis=3)  # (text, 2, layer)
             for row, old, new in zip(rows, *means.mean(axis=0)):
@@ -334,8 +338,8 @@ class CheckpointComparison(Table):
             row["n"] = self.n_texts
         return rows
 
-    def _fill(self, rows: list[dict], name: str, values: np.ndarray) -> None:
-        low, high = self.interval(values)
+    def _fill(self, rows: list[dict], name: str, values: np.ndarray, within=(-np.inf, np.inf)) -> None:
+        low, high = self.interval(values, within)
         for row, mean, bottom, top in zip(rows, values.mean(axis=0), low, high):
             row[name], row[f"{name}_low"], row[f"{name}_high"] = float(mean), float(bottom), float(top)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertlook_teach.disk import Table
-from bertlook_teach.stats import CONFIDENCE, draws, natural_range, ratio_interval, sample_interval
+from bertlook_teach.stats import CONFIDENCE, draws, ratio_interval, sample_interval
 
 from ...metrics import micro_f1, ratio_parts
 from .layer_fits import (
@@ -102,7 +102,7 @@ class DepthCurve(Table):
 
     def rows(self) -> list[dict]:
         """One dict a depth: F1 with its interval, n."""
-        low, high = self.interval(lambda f1: f1)
+        low, high = self.interval(lambda f1: f1, within=(0, 1))
         f1 = {"f1": self.f1, "low": low, "high": high}
         return [
             {
@@ -119,7 +119,7 @@ class DepthCurve(Table):
         drawn = np.einsum("bu,luk->blk", draws(self.counts.shape[1], seed=seed), self.counts)
         return micro_f1(*np.moveaxis(drawn, -1, 0))
 
-    def interval(self, statistic: Callable | None = None, *, seed: int = 0):
+    def interval(self, statistic: Callable | None = None, *, seed: int = 0, within=(-np.inf, np.inf)):
         """95 % interval over documents of a statistic of the F1 curve; (NaN, NaN) if too few samples give a number.
 
         The probes are not fitted again: how the choice of training documents matters is seen by other seeds.
@@ -128,6 +128,8 @@ class DepthCurve(Table):
         ----------
         statistic : function(array of shape (sample, layer)) -> array of shape (sample,) or (sample, ...)
             The function `expected_layer` (the default) or `delta_bits`, ``np.diff``, or the curve itself (``lambda f1: f1``).
+        within : (low, high)
+            What the statistic can be, such as (0, 1) for the curve itself.
         """
         curves, statistic = self.resampled(seed=seed), statistic or expected_layer
         values, own = np.asarray(statistic(curves)), np.asarray(statistic(self.f1[None]))[0]
@@ -136,9 +138,7 @@ class DepthCurve(Table):
             if defined.mean() < CONFIDENCE:
                 return float("nan"), float("nan")
             values = values[defined]
-        return sample_interval(
-            values, own, self.counts.shape[1], within=natural_range(values[np.isfinite(values)])
-        )
+        return sample_interval(values, own, self.counts.shape[1], within=within)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ class LayerScores(DepthCurve):
 
     def rows(self) -> list[dict]:
         """One dict a layer: F1 of the layer alone with its interval, the best layer so far and its F1, whether the fit has finished."""
-        low, high = self.interval(lambda f1: f1)
+        low, high = self.interval(lambda f1: f1, within=(0, 1))
         return [
             {
                 "task": self.task,

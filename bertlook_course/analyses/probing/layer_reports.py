@@ -158,7 +158,7 @@ def _rows(name: str, scores: LayerScores) -> list[dict]:
 
 
 def _mix_rows(name: str, scores: MixScores) -> list[dict]:
-    low, high = scores.interval(lambda curves: curves)
+    low, high = scores.interval(lambda curves: curves, within=(0, 1))
     columns = zip(scores.f1, low, high, scores.weights, scores.converged)
     return [
         {

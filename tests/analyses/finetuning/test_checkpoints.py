@@ -140,6 +140,12 @@ def test_layers_that_changed_more_show_more(compared):
     assert difference == pytest.approx(by_layer[2] - by_layer[0]) and 0 < low <= difference <= high
 
 
+def test_what_cannot_be_below_0_is_not_and_a_difference_may_be(compared):
+    values = np.full(compared.n_texts, 0.01)
+    values[0] = 0.9  # few texts, of which one says most
+    assert compared.interval(values)[0] < 0 == compared.interval(values, (0, 1))[0]
+
+
 def test_curves_are_those_of_the_surface_measures(before, after, compared):
     measure = surface_measures()["sep"]
     means = [
