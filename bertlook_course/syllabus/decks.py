@@ -62,6 +62,9 @@ def find_deck(root: Path, which: str | None = None) -> Path:
         If there is no such deck; the message lists those there are.
     """
     decks = sorted(path.relative_to(root) for path in (root / "slides").glob("[0-9][0-9]_*.ipynb"))
+    named = {name: deck for deck in decks for name in (deck.name, deck.stem)}
+    if which in named:
+        return named[which]
     if which is not None and which.endswith(".ipynb"):
         path = (root / which).resolve()
         if path.is_file() and path.is_relative_to(root.resolve()):

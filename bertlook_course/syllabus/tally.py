@@ -7,6 +7,7 @@ pastes what came. The same rules stand in widgets/js/tally.js, so that an export
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 _CODE = re.compile(
     r"(?<![\w.-])0*(\d{1,2})[-.]0*(\d{1,2})-?([A-Za-z])(?:[ \t]*[x×][ \t]*(\d{1,3}))?(?![\w-])", re.ASCII
 )
+_DASHES = re.compile("[‐-―−]")
 _LETTER = re.compile(r"([A-Za-z])(?:[x×]?(\d{1,3}))?", re.ASCII)
 
 
@@ -79,6 +81,9 @@ def count_votes(
         raise ValueError(f"choices are two or more different letters from A to Z; got {letters}.")
     counts, elsewhere, refused = dict.fromkeys(letters, 0), 0, []
     for line in text.splitlines() if isinstance(text, str) else map(str, text):
+        line = _DASHES.sub(
+            "-", unicodedata.normalize("NFKC", line)
+        )  # full-width digits, and the dashes that phones put in
         found = [(int(a), int(b), c, n) for a, b, c, n in _CODE.findall(line)]
         words = [_LETTER.fullmatch(word) for word in re.split(r"[\s,;]+", line.strip())]
         if not found and all(words):

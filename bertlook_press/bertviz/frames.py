@@ -21,7 +21,7 @@ import numpy as np
 from bertlook_course.render import checked_vectors
 from bertlook_teach.disk import write_file
 from bertlook_teach.model import check_weights
-from bertlook_teach.views import as_array, checked_tokens, visible_token
+from bertlook_teach.views import as_array, checked_tokens, given_attention, visible_token
 
 from .scripts import bertviz_script, d3_script, jquery_script
 
@@ -88,19 +88,24 @@ class BertVizView:
 
 def bertviz_head_view(
     attention,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
     *,
     layers: Sequence[int] | None = None,
     layer: int | None = None,
     heads: Sequence[int] | None = None,
     height: int | None = None,
     font_size: float = 24,
+    **others,
 ) -> BertVizView:
     """BertViz's head view: lines from query to key, one colour a head, one layer at a time.
 
     Parameters
     ----------
-    attention : Attention
+    attention : Attention, or the attentions of a model of transformers
         Of one text or a pair of texts, at wordpiece or word level; at most 64 tokens.
+    tokens, sentence_b_start : optional
+        Of attentions that are not an Attention, as BertViz itself takes them.
     layers : sequence of int, optional
         The layers to carry along, from 0. All by default.
     layer : int, optional
@@ -114,6 +119,8 @@ def bertviz_head_view(
 
     Raises
     ------
+    TypeError
+        If an option of BertViz is given that has another name here; says which.
     ValueError
         If there are more than 64 tokens, or a layer or head that is not there.
 
@@ -122,6 +129,8 @@ def bertviz_head_view(
     Vig (2019), "A Multiscale Visualization of Attention in the Transformer Model". Two differences: of a pair of texts
     the weights travel once, not twice, and all weights are rounded to three digits.
     """
+    _refuse_others(others, "bertviz_head_view")
+    attention = _given(attention, tokens, sentence_b_start)
     weights, tokens, boundary = _read(attention, HEAD_VIEW_TOKENS, "head view")
     layers = _chosen(layers, len(weights), "layer")
     layer = layers[0] if layer is None else _one(layer, layers, "layer")
@@ -144,18 +153,21 @@ def bertviz_head_view(
 
 def bertviz_model_view(
     attention,
+    tokens: Sequence[str] | None = None,
+    sentence_b_start: int | None = None,
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
     height: int = 440,
     font_size: float = 24,
+    **others,
 ) -> BertVizView:
     """BertViz's model view: every head of every layer as a small picture; a click enlarges one.
 
     Parameters
     ----------
-    attention : Attention
-        Of one text or a pair of texts, at wordpiece or word level; at most 32 tokens.
+    attention, tokens, sentence_b_start
+        As in `bertviz_head_view`; at most 32 tokens.
     layers, heads : sequence of int, optional
         Which to draw, from 0. All by default.
     height : int
@@ -168,6 +180,8 @@ def bertviz_model_view(
     ValueError
         If there are more than 32 tokens, or a layer or head that is not there.
     """
+    _refuse_others(others, "bertviz_model_view")
+    attention = _given(attention, tokens, sentence_b_start)
     weights, tokens, boundary = _read(attention, MODEL_VIEW_TOKENS, "model view")
     layers, heads = _chosen(layers, len(weights), "layer"), _chosen(heads, weights.shape[1], "head")
     zoom = font_size / _TYPE["model_view"]
@@ -192,7 +206,7 @@ def bertviz_model_view(
 
 def bertviz_neuron_view(
     attention,
-    *,
+    *others,
     layers: Sequence[int] | None = None,
     layer: int | None = None,
     head: int = 0,
@@ -220,6 +234,15 @@ def bertviz_neuron_view(
     ValueError
         If queries and keys are missing, there are more than 32 tokens, or a layer, head or token is not there.
     """
+    if others:
+        raise TypeError(
+            "bertviz_neuron_view takes one attention with its vectors: bertviz_neuron_view(extract_attention(encoder, text, vectors=True)), "
+            "with encoder = load_encoder(model, tokenizer) of a model in memory."
+        )
+    _refuse_others(
+        {name: frame.pop(name) for name in [*frame] if name not in ("height", "font_size")},
+        "bertviz_neuron_view",
+    )
     weights, tokens, boundary = _read(attention, NEURON_VIEW_TOKENS, "neuron view")
     queries, keys = checked_vectors(attention)
     if layers is None:
@@ -252,11 +275,39 @@ def bertviz_neuron_view(
 
 
 # ---- what goes in ---------------------------------------------------------------------------------------------
+_NAMES_HERE = {  # BertViz's options, and what does it here
+    "include_layers": "layers=",
+    "include_heads": "heads=",
+    "html_action": "view.save(path), which writes a page, and view.page, its text",
+    "prettify_tokens": "nothing to set: marks of pieces are always shown as the spaces they stand for",
+    "display_mode": "nothing to set: the page is light",
+    "display_head": "head=",
+    "encoder_attention": "HeadView(attention, tokens, key_tokens), which shows attention between two texts too",
+}
+_NAMES_HERE |= dict.fromkeys(
+    ("decoder_attention", "cross_attention", "encoder_tokens", "decoder_tokens"),
+    _NAMES_HERE["encoder_attention"],
+)
+
+
+def _refuse_others(others: dict[str, object], name: str) -> None:
+    for given in others:
+        here = f"; here it is {_NAMES_HERE[given]}" if given in _NAMES_HERE else ""
+        raise TypeError(f"{name} has no option {given}{here}.")
+
+
+def _given(attention, tokens, sentence_b_start):
+    """BertViz's own call, ``head_view(attention, tokens)``, works as it stands."""
+    if hasattr(attention, "tokens") and tokens is None and sentence_b_start is None:
+        return attention
+    return given_attention(attention, tokens, sentence_b_start=sentence_b_start)
+
+
 def _read(attention, limit: int, name: str) -> tuple[np.ndarray, list[str], int | None]:
     """Weights, tokens as BertViz shows them, and where the second text begins."""
     if getattr(attention, "key_tokens", None) is not None:
         raise ValueError(f"BertViz's {name} here is of one text; cross attention is shown by HeadView.")
-    if not hasattr(attention, "tokens"):
+    if not hasattr(attention, "tokens"):  # only of the neuron view
         raise TypeError(
             f"BertViz's {name} takes an Attention, such as Attention.from_arrays(outputs.attentions, tokens); got {type(attention).__name__}."
         )

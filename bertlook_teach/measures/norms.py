@@ -64,10 +64,10 @@ def weighted_norms(weights, norms):
         Rows do not sum to 1: a head that looks at tokens with short vectors does little.
     """
     weights = getattr(weights, "weights", weights)
-    if tuple(norms.shape) != (*weights.shape[:-2], weights.shape[-1]):
+    if tuple(getattr(norms, "shape", ())) != (*weights.shape[:-2], weights.shape[-1]):
         raise ValueError(
-            f"norms must have one number per key for each head, shape {(*weights.shape[:-2], weights.shape[-1])}; "
-            f"got {tuple(norms.shape)}."
+            f"norms, made by value_norms, have one number per key for each head, shape {(*weights.shape[:-2], weights.shape[-1])}; "
+            f"got {getattr(norms, 'shape', type(norms).__name__)}."
         )
     return weights * norms[..., None, :]
 
@@ -100,6 +100,8 @@ def summed_norms(weights, values, projection):
 
 def _values(values, projection):
     values = values.values if hasattr(values, "weights") else values
+    if not hasattr(projection, "shape"):
+        raise TypeError(f"projection is output_projection(encoder); got {type(projection).__name__}.")
     if values is None:
         raise ValueError("this holds no value vectors; extract it with extract_attention(..., vectors=True).")
     if values.ndim < 4 or values.shape[-4:-2] + values.shape[-1:] != projection.shape[:-1]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -392,6 +393,7 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
         raise TypeError(
             f"the twin of an encoder is drawn, random_twin(load_encoder(model, tokenizer)); got {type(encoder).__name__}."
         )
+    seed = operator.index(seed)
     name = (
         f"{encoder.name}-random"
         + ("" if seed == RANDOM_SEED else f"-{seed}")

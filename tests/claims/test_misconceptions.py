@@ -260,7 +260,7 @@ def test_a_refutation_is_short_enough_to_read_in_class():
 
 test_what_is_refused = refusals(
     (lambda: refute("column-sums-to-one"), "columns-sum-to-one", KeyError),
-    (lambda: misconceptions(77), r"lesson '77'; there are some for 01, 02"),
+    (lambda: misconceptions(77), r"lesson 77; there are some for 01, 02"),
     (lambda: misconception_table([], []), "one result an entry"),
     (lambda: misconception_table([ENTRY], []), "one result an entry"),
 )

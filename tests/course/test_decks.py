@@ -35,6 +35,8 @@ def course(tmp_path):
         ("11", "11_which"),
         ("slides/draft.ipynb", "draft"),
         ("guest", "guest_lecture"),
+        ("11_which", "11_which"),
+        ("03_where.ipynb", "03_where"),
     ],
 )
 def test_a_deck_is_found_by_number_or_path(course, which, name):

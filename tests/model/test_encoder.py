@@ -136,6 +136,12 @@ def test_embeddings_that_are_not_found_cannot_be_kept(folder):
         random_twin(encoder, keep_embeddings=True)
 
 
+@pytest.mark.parametrize("seed", [None, 1.5, "1"])
+def test_the_seed_of_a_twin_is_a_whole_number(seed):
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        random_twin(load_encoder("specimen"), seed=seed)
+
+
 def _without_embeddings(module, name):
     if name == "embeddings":
         raise AttributeError(name)

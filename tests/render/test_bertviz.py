@@ -315,9 +315,22 @@ test_what_is_not_there_is_named = refusals(
         r"queries must have shape \(layer, head, token, dim\)",
     ),
     (lambda: bertviz_head_view(CROSS), "HeadView"),
+    (lambda: bertviz_head_view(attention(), include_layers=[1]), "no option include_layers; here it is layers=", TypeError),
+    (lambda: bertviz_model_view(attention(), html_action="return"), r"here it is view\.save\(path\)", TypeError),
+    (lambda: bertviz_neuron_view(attention(), display_head=1), "here it is head=", TypeError),
+    (lambda: bertviz_head_view(attention(), tall=9), "has no option tall\\.", TypeError),
+    (lambda: bertviz_neuron_view(object(), "bert", object(), "a cat"), r"one attention with its vectors: .*load_encoder\(model, tokenizer\)", TypeError),
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["head", "model"])
+def test_bertvizs_own_call_works_as_it_stands(name):
+    given = attention(["[CLS]", "a", "[SEP]", "b", "[SEP]"], second=3)
+    layers = tuple(layer[None] for layer in given.weights)  # as a model of transformers returns them
+    assert VIEWS[name](layers, list(given.tokens), 3).page == VIEWS[name](given).page
+    assert VIEWS[name](layers, list(given.tokens), sentence_b_start=3).page == VIEWS[name](given).page
+
+
 def test_bare_maps_are_told_what_bertviz_takes_here():
-    with pytest.raises(TypeError, match="head view takes an Attention.*got tuple"):
-        bertviz_head_view((np.eye(2)[None, None],))
+    with pytest.raises(TypeError, match="neuron view takes an Attention.*got tuple"):
+        bertviz_neuron_view((np.eye(2)[None, None],))

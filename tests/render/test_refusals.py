@@ -150,6 +150,7 @@ def saved_below_a_file(folder):
 
 test_what_cannot_be_drawn_or_saved = refusals(
     (lambda: layer_curves({}), "there is no series to draw"),
+    (lambda: layer_curves([0.1, 0.2]), "mapping from names to numbers.*got list", TypeError),
     (lambda: layer_curves({"ours": [0.1, np.nan]}), "series 'ours' holds a number that is not finite in layer 2"),
     (lambda: layer_curves({"ours": ([0.1], [0.0], [0.2])}), "a mean with the ends of its interval: that is drawn by interval_curves"),
     (lambda: layer_curves({"ours": [[[0.1]]]}), "series 'ours' needs one number per layer"),
@@ -189,6 +190,8 @@ test_what_cannot_be_drawn_or_saved = refusals(
     ),
     (lambda tmp_path: saved(tmp_path, what=np.eye(3)), "got ndarray", TypeError),
     (lambda tmp_path: saved(tmp_path, "a.eps"), r"one of \.svg, \.pdf, \.png; got 'a\.eps'"),
+    (lambda tmp_path: saved(tmp_path, "a.png", layer_curves({"ours": [0.1]}), dpi="300"), "pixels an inch.*got '300'"),
+    (lambda tmp_path: saved(tmp_path, "a.png", layer_curves({"ours": [0.1]}), dpi=0), "pixels an inch.*got 0"),
     (lambda tmp_path: saved(tmp_path, "a.jpg", layer_curves({"ours": [0.1]})), r"one of .*; got 'a\.jpg'"),
     (lambda tmp_path: saved_below_a_file(tmp_path), "cannot write .*choose a folder of your own", OSError),
     (lambda: arcs_of(arcs.HOSTILE, [0, 1]), "one answer for each of the 3 words is needed; got 2"),

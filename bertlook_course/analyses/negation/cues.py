@@ -190,6 +190,12 @@ def negated(sentences: Iterable[NegationSentence]) -> list[NegationSentence]:
         If there is none: then nothing can be looked for.
     """
     sentences = list(sentences)
+    for one in sentences:
+        if not isinstance(one, NegationSentence):
+            raise TypeError(
+                "sentences with their negations marked are needed: read_negation(path), or NegationSentence(id, words, negations); "
+                f"got {type(one).__name__}: {one!r:.60}."
+            )
     kept = [s for s in sentences if any(negation.scope for negation in s.negations)]
     if not kept:
         raise ValueError(

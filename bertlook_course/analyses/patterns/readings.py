@@ -47,11 +47,21 @@ class WordMaps:
     ) -> WordMaps:
         """Of attention that is at hand, with its trees if there are any."""
         attentions = list(attentions)
-        trees = [None] * len(attentions) if trees is None else list(trees)
-        if not attentions or len(trees) != len(attentions):
+        if not attentions:
+            raise ValueError("attention of at least one text is needed; the list is empty.")
+        for one in attentions:
+            if not hasattr(one, "to_words"):
+                raise TypeError(
+                    "a list of Attention was expected, one for each text; make each by extract_attention(encoder, text) or "
+                    f"Attention.from_arrays(outputs.attentions, tokens); got {type(one).__name__}."
+                )
+        if len(shapes := {(one.n_layers, one.n_heads) for one in attentions}) > 1:
             raise ValueError(
-                f"one tree for each attention, and at least one; got {len(attentions)} and {len(trees)}."
+                f"all attention must come from one model; got (layers, heads) of {' and '.join(map(str, sorted(shapes)))}."
             )
+        trees = [None] * len(attentions) if trees is None else list(trees)
+        if len(trees) != len(attentions):
+            raise ValueError(f"one tree for each attention; got {len(attentions)} and {len(trees)}.")
         readings, weights, answers = map(list, zip(*(_entry(a, t, query) for a, t in zip(attentions, trees))))
         return cls(readings, weights, answers, Counter(), {"model": attentions[0].model, "query": query})
 

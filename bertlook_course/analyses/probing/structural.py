@@ -96,12 +96,17 @@ def spanning_edges(distances) -> Edges:
     Raises
     ------
     ValueError
-        If distances are not a square matrix of finite numbers.
+        If distances are not a square matrix of finite numbers, or look like similarities.
     """
     distances = np.asarray(distances, float)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or not np.isfinite(distances).all():
         raise ValueError(
             f"a spanning tree needs finite distances of shape (word, word); got shape {distances.shape}."
+        )
+    diagonal = np.diagonal(distances)
+    if len(diagonal) > 1 and diagonal.max() > 0 and (diagonal[:, None] >= distances).all():
+        raise ValueError(
+            "a word is nearest to itself, so these look like similarities, not distances: give 1 - similarities, or max - similarities."
         )
     n = len(distances)
     edges: Edges = set()

@@ -125,7 +125,7 @@ def find_misconceptions(lesson: str | int | None = None) -> tuple[Misconception,
     found = tuple(entry for entry in _shipped() if wanted in entry.lessons)
     if not found:
         known = ", ".join(sorted({name for entry in _shipped() for name in entry.lessons}))
-        raise ValueError(f"no misconception belongs to lesson {wanted!r}; there are some for {known}.")
+        raise ValueError(f"no misconception belongs to lesson {lesson!r}; there are some for {known}.")
     return found
 
 

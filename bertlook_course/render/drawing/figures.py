@@ -144,6 +144,11 @@ def layer_curves(
     >>> [line.get_label() for line in figure.axes[0].lines]
     ['specimen']
     """
+    if not isinstance(series, Mapping):
+        raise TypeError(
+            'series is a mapping from names to numbers, for example {"specimen": profile.mean("entropy")}; '
+            f"got {type(series).__name__}."
+        )
     ours = {name: _per_layer(name, values) for name, values in series.items()}
     theirs = {name: _per_layer(name, values) for name, values in (published or {}).items()}
     if not ours and not theirs:

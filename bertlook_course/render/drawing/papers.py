@@ -58,7 +58,7 @@ def save_figure(
     Raises
     ------
     ValueError
-        For any other ending or width, or if nothing is known that could be said.
+        For any other ending, width or dpi, or if nothing is known that could be said.
     RuntimeError
         If a picture is wanted as PDF or PNG and there is no Chromium that makes one; says what to install.
     OSError
@@ -75,6 +75,8 @@ def save_figure(
     'attention to [SEP] (share): specimen is highest in layer 2 (0.400) and lowest in layer 1 (0.100).\\n'
     """
     path = Path(path)
+    if isinstance(dpi, bool) or not isinstance(dpi, (int, float)) or not 1 <= dpi <= 5000:
+        raise ValueError(f"dpi is a number of pixels an inch, for example 300; got {dpi!r}.")
     drawn_on = getattr(figure, "get_figure", getattr(figure, "gcf", None))  # of an Axes, of pyplot
     figure = drawn_on() if drawn_on else figure
     ending = path.suffix.lower()

@@ -8,7 +8,8 @@ function countVotes(text, lesson, question, letters) {
   const counts = Object.fromEntries(letters.map((letter) => [letter, 0]));
   const refused = [];
   let elsewhere = 0;
-  for (const line of text.split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)) {
+  const plain = text.normalize("NFKC").replace(/[‐-―−]/g, "-"); // full-width digits, and the dashes that phones put in
+  for (const line of plain.split(/\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/)) {
     let found = [...line.matchAll(CODE)].map(([, a, b, letter, n]) => [Number(a), Number(b), letter, n]);
     const words = line.trim().split(/[\s,;]+/).map((word) => LETTER.exec(word));
     if (!found.length && words.every(Boolean)) found = words.map(([, letter, n]) => [lesson, question, letter, n]);

@@ -193,6 +193,8 @@ def test_another_word_as_the_cue_is_the_mean_over_all_others(encoder):
 
 def test_sentences_without_a_negation_are_refused_if_there_is_nothing_else(encoder):
     for score in (score_rule, lambda rule, s: score_heads(encoder, s)):
+        with pytest.raises(TypeError, match=r"read_negation\(path\).*got str: 'He did not come"):
+            score(listed_cue, ["He did not come."])
         with pytest.raises(ValueError, match="none of 1 sentences has a negation with a scope"):
             score(listed_cue, [SENTENCES[2]])
 

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import made
 import numpy as np
 import pytest
 from made import as_conllu, framed, read_rows, refusals
@@ -535,6 +536,13 @@ test_what_cannot_be_decided_is_said = refusals(
     of_texts("key.next()", [3], "one kind throughout; got", ValueError),
     (lambda maps, noise: score_pattern("key.next()", maps, noise), "the same corpus"),
     (lambda maps: score_pattern("key.next()", maps)["beauty"], "accuracy or mass", KeyError),
+    (lambda maps: PatternView(maps, measure="acc"), '"accuracy" or "mass"; got \'acc\''),
+    (lambda: PatternView([]), "at least one text is needed; the list is empty"),
+    (lambda: PatternView([np.eye(3)]), "a list of Attention was expected.*got ndarray", TypeError),
+    (
+        lambda: PatternView([made.attention(), made.attention(layers=1)]),
+        r"one model; got \(layers, heads\) of \(1, ",
+    ),
     (lambda: claimed(key.next(), measure="beauty"), "got"),
     (lambda: claimed(key.next(), against="odds"), "got"),
     (lambda: claimed(key.next(), on="air"), "got"),
