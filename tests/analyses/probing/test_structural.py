@@ -180,7 +180,10 @@ test_what_is_no_tree_is_refused = refusals(
     (lambda: tree_distances([1, 0, -1]), "run in a circle"),
     (lambda: tree_distances([-1, -1]), r"one root was expected, a governor of -1; got \[-1, -1\]"),
     (lambda: spanning_edges(np.zeros((2, 3))), r"shape \(word, word\); got shape \(2, 3\)"),
-    (lambda: spanning_edges([[1, 0.2], [0.2, 1]]), "look like similarities: give 1 - similarities"),
+    (
+        lambda: spanning_edges([[1, 0.2], [0.2, 1]]),
+        "look like similarities, not distances: give 1 - similarities",
+    ),
     (lambda: fit_structural_probe([]), "two words or more, all from one layer; got 0"),
     (lambda: evaluate_edges(chain_edges, [ONE_WORD] * 2), "two sentences with links; got 0"),
     (
