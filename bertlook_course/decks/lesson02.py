@@ -25,7 +25,7 @@ from ..analyses.anatomy import (
 from ..claims import Resources, collect_evidence
 from ..corpora import load_pairs
 from ..metrics import best_index
-from ..render import Estimate, TextTable, figure_picture, line_looks, small_maps
+from ..render import Estimate, TextTable, figure_picture, line_looks, small_maps, terms_figure
 from .common import LessonDeck, short_title, subject
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
@@ -98,24 +98,23 @@ def heads_for_patterns(attention: Attention, text, patterns: Sequence[str]) -> d
     return found
 
 
-def count_table() -> TextTable:
+def counts_picture() -> Picture:
     """Two counts of the neurons that a score needs, for three heads that are made up."""
     made_up = {
         "one neuron": np.eye(8)[0],
         "for and against": np.r_[3, 1, 1, 1, 0, 0, -1, -1],
         "all equal": np.ones(8),
     }
-    return TextTable(
-        ["contributions", "participation ratio", "needed for 90 %"],
-        [
-            [
-                f"{name}: {' '.join(f'{c:g}' for c in made)}",
-                Estimate(participation_ratio(made), form=".1f"),
-                Estimate(int(margin_dimensions(made)), form=".0f"),
-            ]
-            for name, made in made_up.items()
-        ],
-        "Three heads, made up, with eight contributions each. The two counts differ when some contributions are negative.",
+    panels = {
+        name: (
+            made,
+            f"participation ratio {participation_ratio(made):.1f}\nneeded for 90 %: {int(margin_dimensions(made))}",
+        )
+        for name, made in made_up.items()
+    }
+    return figure_picture(
+        terms_figure(panels),
+        "Three made-up heads with eight neurons each: what each neuron adds to the score. The two counts differ when some are negative.",
     )
 
 

@@ -27,6 +27,8 @@ from ..render import (
     points_figure,
     score_cell,
     signed_gain,
+    small_maps,
+    terms_figure,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -419,14 +421,30 @@ def _said_leads(name: str, found: lesson08.Measured) -> str:
     return f"{name} {alone} and {both}"
 
 
-def shifted_place() -> TextTable:
+def sum_picture(to_candidate, from_candidate, w, u) -> Picture:
+    """What each head adds to the sums of the candidates, in one direction and in the other."""
+    terms = np.concatenate([to_candidate * w, from_candidate * u], axis=1)
+    best = terms.sum(axis=1).argmax()
+    panels = {
+        f"candidate {number}: {row.sum():.1f}{' wins' if number == best else ''}": (row, "")
+        for number, row in enumerate(terms)
+    }
+    heads = range(1, len(w) + 1)
+    names = [f"head {head}\n{way}" for way in ("to it", "from it") for head in heads]
+    return figure_picture(
+        terms_figure(panels, names, size=(9.8, 2.5)),
+        "Each bar: a head's attention, made up, times its weight. Together: the sum.",
+    )
+
+
+def shifted_picture() -> Picture:
     """With which vector each candidate should be read, and with which it is, as released."""
-    return TextTable(
-        ["candidate", "ROOT", "the", "cat", "sat"],
-        [
-            ["should be read with", "ROOT", "the", "cat", "sat"],
-            ["is read with", "the", "cat", "sat", "ROOT"],
-        ],
+    place = np.eye(4)
+    return small_maps(
+        {"as it should be": (place, ""), "as released": (np.roll(place, 1, axis=1), "")},
+        "A row is a candidate, a column a word vector; dark: the two are read together.",
+        size=(9.8, 3.3),
+        words=["ROOT", "the", "cat", "sat"],
     )
 
 

@@ -30,6 +30,7 @@ from .drawing.text_table import TextTable as TextTable
 from .drawing.text_table import typeset_cell as typeset_cell
 from .drawing.vectors import mixed_figure as mixed_figure
 from .drawing.vectors import sums_figure as sums_figure
+from .drawing.vectors import terms_figure as terms_figure
 from .heads.distance_map import DISTANCE_UNIT as DISTANCE_UNIT
 from .heads.distance_map import NEIGHBOURS as NEIGHBOURS
 from .heads.distance_map import SHAPES as SHAPES
@@ -106,6 +107,7 @@ from .pictures.mention_pictures import pronoun_pairs_picture as pronoun_pairs_pi
 from .pictures.mention_pictures import rules_picture as rules_picture
 from .pictures.mention_pictures import stairs_picture as stairs_picture
 from .pictures.trial_pictures import clauses_picture as clauses_picture
+from .pictures.trial_pictures import five_things_picture as five_things_picture
 from .pictures.trial_pictures import holm_figure as holm_figure
 from .pictures.trial_pictures import orders_picture as orders_picture
 from .pictures.trial_pictures import outcome_picture as outcome_picture

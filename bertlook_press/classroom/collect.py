@@ -175,14 +175,14 @@ def _files(folder: Path, notes: list[str]) -> Iterator[tuple[str, float, Callabl
         if path.is_symlink():
             _note(notes, name, "left out, a link to another place")
         elif path.suffix.lower() == ".zip" and path.is_file():
-            yield from _entries(path, name, notes)
+            yield from _entries(path, name, notes, is_class=path == folder)
         elif path.is_file() and _wanted(name):
             yield name, path.stat().st_mtime, lambda path=path, name=name: bounded(path.open("rb"), name)
         elif path.is_file() and not _hidden(name):
             _note(notes, name, f"left out, not a file of one of these kinds: {' '.join(_KINDS)} .zip")
 
 
-def _entries(path: Path, name: str, notes: list[str]):
+def _entries(path: Path, name: str, notes: list[str], *, is_class: bool):
     try:
         with open_zip(path, MOST_FILES) as archive:
             entries = archive.infolist()
@@ -193,15 +193,14 @@ def _entries(path: Path, name: str, notes: list[str]):
             crowded = sum(entry.file_size for entry in entries) > may_unpack_to(path.stat().st_size)
             if not any(not entry.is_dir() for entry in entries):
                 raise ValueError("it holds no file")
+            around = is_class and _is_around(
+                [_parts(entry.filename) for entry in entries if not entry.is_dir()]
+            )
             for entry in entries:
-                parts = [
-                    part
-                    for part in PurePosixPath(entry.filename.replace("\\", "/")).parts
-                    if part not in ("/", "..", ".")
-                ]
-                inside = "/".join(parts)
-                if entry.is_dir() or _hidden(inside):
+                if entry.is_dir() or _hidden("/".join(_parts(entry.filename))):
                     continue
+                parts = _parts(entry.filename)[around:]
+                inside = "/".join(parts)
                 if not _wanted(inside):
                     said = f"left out, not a file of one of these kinds: {' '.join(_KINDS)}"
                     _note(notes, f"{name}, {inside}", said)
@@ -211,7 +210,7 @@ def _entries(path: Path, name: str, notes: list[str]):
                     _note(notes, f"{name}, {inside}", said)
                     continue
                 # A zip with one folder for all is the class's; one of loose files is its owner's.
-                owner = [] if len(parts) > 1 else [_first_of(Path(name).with_suffix("").as_posix())]
+                owner = [] if len(parts) > 1 or around else [_first_of(Path(name).with_suffix("").as_posix())]
                 if len(PurePosixPath(name).parts) > 1:
                     owner = [PurePosixPath(name).parts[0]]
                 when = float("".join(f"{part:02d}" for part in entry.date_time))
@@ -219,6 +218,20 @@ def _entries(path: Path, name: str, notes: list[str]):
                 yield "/".join([*owner, *parts]), when, read
     except _UNREADABLE as error:
         _note(notes, name, f"left out, {error or type(error).__name__}")
+
+
+def _parts(name: str) -> list[str]:
+    """The folders and the file of a zip's entry, whatever its name wants to reach."""
+    return [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("/", "..", ".")]
+
+
+def _is_around(files: list[list[str]]) -> bool:
+    """Whether one folder holds the whole class, as in a zip that a file manager makes of it, and is no student's own."""
+    files = [parts for parts in files if not _hidden("/".join(parts))]
+    alone = len({parts[0] for parts in files}) == 1 and all(len(parts) > 1 for parts in files)
+    return alone and not any(
+        _student("/".join(parts[1:])).isdigit() for parts in files
+    )  # 05.json: of whoever the folder is
 
 
 def _wanted(name: str) -> bool:

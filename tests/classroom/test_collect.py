@@ -227,6 +227,25 @@ def test_a_second_zip_is_the_same_student_and_an_empty_one_is_named(tmp_path):
     assert found.students == ["bob"] and "eve.zip: left out, it holds no file" in found.notes
 
 
+@pytest.mark.parametrize(
+    ("names", "students"),
+    [
+        (
+            ["handed/ada_05.json", "handed/bob.json"],
+            ["ada", "bob"],
+        ),  # a folder of the class, as a file manager packs it
+        (["handed/ada/05.json", "handed/bob/05.json", "__MACOSX/handed/x.json"], ["ada", "bob"]),
+        (["ada/05.json", "bob/05.json"], ["ada", "bob"]),
+        (["ada/05.json"], ["ada"]),
+    ],
+)
+def test_a_zip_of_a_class_may_hold_its_folder(tmp_path, names, students):
+    with zipfile.ZipFile(tmp_path / "handed.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, sheet().to_json())
+    assert gather(tmp_path / "handed.zip").students == students
+
+
 def test_notebooks_and_tables_are_known_under_the_names_and_letters_they_are_saved_with(tmp_path):
     (tmp_path / "ada_05.ipynb.txt").write_text(
         notebook(FIRST, cell("check.check_kappa(k)", kappa("right", "So.")))

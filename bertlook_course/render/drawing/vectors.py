@@ -1,4 +1,4 @@
-"""Vectors of the plane as arrows: what a mix makes of them, and their sum."""
+"""Vectors of the plane as arrows, and terms of a sum as bars."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bertlook_teach.views import INK, LINE, MUTED, RULE, SELECTED, as_array
+from bertlook_teach.views import INK, LINE, MUTED, OKABE_ITO, RULE, SELECTED, as_array, with_minus
 
 from .figures import styled_figure
+
+POSITIVE, NEGATIVE = OKABE_ITO["blue"], OKABE_ITO["vermillion"]
 
 
 def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.2)):
@@ -72,6 +74,41 @@ def sums_figure(panels: Mapping[str, Sequence], *, size=(9.8, 2.6)):
             axes.set_title(title, fontsize=18, color=INK, loc="left")
             axes.set_xlabel(f"sum: length {np.hypot(*total):.2g}", color=INK, loc="left")
             axes.set(xlim=(-0.2, 2.3), ylim=(-0.4, 1.2), xticks=[], yticks=[], aspect="equal")
+            axes.spines[["left", "bottom"]].set_visible(False)
+    return figure
+
+
+def terms_figure(
+    panels: Mapping[str, tuple[Sequence[float], str]], names: Sequence[str] = (), *, size=(9.8, 3.2)
+):
+    """In each panel the terms of a sum as bars, up or down, with their values, and what is said of the sum below them.
+
+    Parameters
+    ----------
+    panels : mapping of title to (values, str)
+        As many values in each panel.
+    names : sequence of str
+        Of the terms. Default: none are written.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    all_values = np.array([values for values, _ in panels.values()], dtype=float)
+    low, high = min(0.0, all_values.min()), all_values.max()
+    room = 0.16 * (high - low)
+    with styled_figure(size, columns=len(panels), sharey=True) as (figure, row):
+        for axes, (title, (_, said)), values in zip(row, panels.items(), all_values):
+            bars = axes.bar(
+                range(len(values)), values, color=[POSITIVE if v > 0 else NEGATIVE for v in values]
+            )
+            axes.bar_label(bars, [with_minus(f"{value:g}") for value in values], padding=2, color=INK)
+            axes.axhline(0, color=MUTED, linewidth=1)
+            axes.set_title(title, fontsize=18, color=INK, pad=12)
+            axes.set_xlabel(said, color=INK)
+            axes.set_xticks(range(len(values)) if names else [], names or None)
+            axes.tick_params(bottom=False)
+            axes.set(ylim=(low - room * (low < 0), high + room), yticks=[])
             axes.spines[["left", "bottom"]].set_visible(False)
     return figure
 

@@ -49,6 +49,54 @@ _IMAGE_OF = {
 }
 
 
+def five_things_picture() -> Picture:
+    """A made-up result of one claim, and the five things that were written down before it was computed."""
+    c, accent, axis, line = coordinate, OKABE_ITO["blue"], 200.0, 470.0
+    bold = ' font-weight="600"'
+
+    def thing(number: int, x: float, y: float, name: str, said: str, anchor: str = "start") -> list[str]:
+        return [
+            text(x, y, f"{number}  {name}", anchor=anchor, extra=bold),
+            text(x, y + 32, said, anchor=anchor, fill=MUTED),
+        ]
+
+    body = [
+        *_icon("13-cls-hunter", 24),
+        *thing(1, 140, 14, "the sentence", "[CLS] is a hunter"),
+        f'<rect x="60" y="{c(axis - 42)}" width="{c(line - 60)}" height="84" fill="{RULE}" opacity="0.6"/>',
+        f'<path d="M60 {c(axis + 42)}H970" stroke="{MUTED}" stroke-width="2"/>',
+        f'<path d="M{c(line)} {c(axis - 62)}V{c(axis + 42)}" stroke="{INK}" stroke-width="3" stroke-dasharray="3 5"/>',
+        f'<path d="M620 {c(axis)}H860" stroke="{accent}" stroke-width="6"/>',
+        f'<circle cx="740" cy="{c(axis)}" r="10" fill="{PAPER}" stroke="{accent}" stroke-width="3"/>',
+        *thing(3, line, axis - 114, "the line", "it has to cross", "middle"),
+        *thing(4, 265, axis - 14, "what would refute it", "a number on this side", "middle"),
+        *thing(5, 740, axis - 98, "the interval", "what is resampled: texts", "middle"),
+        *thing(
+            2,
+            970,
+            axis + 70,
+            "the statistic: large if the sentence is right",
+            "entropy from [CLS] minus that of all rows",
+            "end",
+        ),
+    ]
+    caption = "A made-up result. Other claims resample sentences or word types."
+    said = (
+        "Five things are fixed beforehand: the sentence, the statistic, the line, what would refute it, and what is resampled. "
+        + caption
+    )
+    return Picture(
+        body,
+        _WIDTH,
+        axis + 120,
+        "Five things turn an image into a test",
+        said,
+        _EM,
+        caption=caption,
+        wide=True,
+    )
+
+
 def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
     """What each claim measures, what would refute it, and the line that its number has to pass.
 
@@ -68,8 +116,10 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
             lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 1330)
             lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 1330)
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
-        look = "" if statistics is None else ' font-weight="600"'
-        body.append(text(0, top + 24, head, extra=look))
+        look, left = ("", 0.0) if statistics is None else (' font-weight="600"', 130.0)
+        if statistics is not None:
+            body += _icon(claim.key, top + 20)
+        body.append(text(left, top + 24, head, extra=look))
         body += [
             text(0, top + 54 + 30 * k, line, fill=INK if statistics is None else MUTED)
             for k, line in enumerate(lines)

@@ -63,6 +63,7 @@ function createTally(host, get, emit) {
     if (input.value !== get("votes")) input.value = get("votes");
     show.textContent = shown ? "hide" : "show the room";
     show.setAttribute("aria-pressed", String(shown));
+    bars.classList.toggle("bl-tally-shown", shown);
     const found = countVotes(get("votes"), lesson, question, letters());
     const most = Math.max(1, ...Object.values(found.counts));
     const answer = shown ? get("answer") : "";
