@@ -155,8 +155,9 @@ def json_row(line: str, where: str, what: str, *fields: str) -> tuple[dict, str,
         for field in fields:
             row[field]
     except (ValueError, KeyError, TypeError) as error:
+        why = f"it has no {error.args[0]}" if isinstance(error, KeyError) else repr(error)
         told = f"{', '.join(['id', *fields[:-1]])} and {fields[-1]}"
-        raise ValueError(f"{where}: expected an object with {told}; {error!r}.") from None
+        raise ValueError(f"{where}: expected an object with {told}; {why}.") from None
     name, split = row.get("id"), row.get("split") or ""
     if not isinstance(name, (str, int)) or not str(name).strip():
         raise ValueError(f"{where}: id must name the {what}; got {name!r}.")

@@ -30,6 +30,10 @@ MOST_MAPS = 2_000  # of one game
 MOST_GAMES = 20  # of one student, and in one file
 MOST_STUDENTS = 1_000  # in one zip
 _KINDS = (".json", ".ipynb", ".csv", ".txt")
+_LESSON_FILE = re.compile(
+    r"(?:lesson[_\- ]*)?\d\d(?:\.\w+$|.*\.ipynb$)", re.IGNORECASE
+)  # 05.json, 05_exercise.ipynb: nobody's name
+
 _FREE = 100_000  # bytes that an entry of a zip may unpack to, however small it is
 _LONGEST = 500  # characters of a mistake
 _SPACE = re.compile(r"\s+")
@@ -193,9 +197,8 @@ def _entries(path: Path, name: str, notes: list[str], *, is_class: bool):
             crowded = sum(entry.file_size for entry in entries) > may_unpack_to(path.stat().st_size)
             if not any(not entry.is_dir() for entry in entries):
                 raise ValueError("it holds no file")
-            around = is_class and _is_around(
-                [_parts(entry.filename) for entry in entries if not entry.is_dir()]
-            )
+            files = [_parts(entry.filename) for entry in entries if not entry.is_dir()]
+            around, of_class = _whose(files) if is_class else (0, False)
             for entry in entries:
                 if entry.is_dir() or _hidden("/".join(_parts(entry.filename))):
                     continue
@@ -209,8 +212,10 @@ def _entries(path: Path, name: str, notes: list[str], *, is_class: bool):
                     said = f"left out, it would unpack to more than {MOST_TIMES} times its size"
                     _note(notes, f"{name}, {inside}", said)
                     continue
-                # A zip with one folder for all is the class's; one of loose files is its owner's.
-                owner = [] if len(parts) > 1 or around else [_first_of(Path(name).with_suffix("").as_posix())]
+                # Among the files of a class, a zip of loose files is its owner's.
+                owner = (
+                    [] if len(parts) > 1 or of_class else [_first_of(Path(name).with_suffix("").as_posix())]
+                )
                 if len(PurePosixPath(name).parts) > 1:
                     owner = [PurePosixPath(name).parts[0]]
                 when = float("".join(f"{part:02d}" for part in entry.date_time))
@@ -225,13 +230,16 @@ def _parts(name: str) -> list[str]:
     return [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in ("/", "..", ".")]
 
 
-def _is_around(files: list[list[str]]) -> bool:
-    """Whether one folder holds the whole class, as in a zip that a file manager makes of it, and is no student's own."""
+def _whose(files: list[list[str]]) -> tuple[int, bool]:
+    """Of a zip that is all there is: how many folders lie around the class, and whether loose files are named for students.
+
+    A file manager packs the folder of a class with its name, and a student's folder too; there a file says its lesson alone.
+    """
     files = [parts for parts in files if not _hidden("/".join(parts))]
-    alone = len({parts[0] for parts in files}) == 1 and all(len(parts) > 1 for parts in files)
-    return alone and not any(
-        _student("/".join(parts[1:])).isdigit() for parts in files
-    )  # 05.json: of whoever the folder is
+    around = int(len({parts[0] for parts in files}) == 1 and all(len(parts) > 1 for parts in files))
+    loose = [parts[around] for parts in files if len(parts) == around + 1]
+    named = not any(_LESSON_FILE.match(_plain_name(name)) for name in loose)
+    return (around, True) if named else (0, False)
 
 
 def _wanted(name: str) -> bool:

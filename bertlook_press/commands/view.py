@@ -41,6 +41,11 @@ def run(args: Namespace) -> int:
         raise ValueError(
             f"{args.model} holds what was recorded and reads no sentence; bertlook show {args.model.partition(':')[2]} shows its inputs."
         )
+    for text in (args.text, args.text_pair):
+        if text and Path(text).suffix and Path(text).is_file():
+            raise ValueError(
+                f"{text} is a file, and a sentence was expected, in quotes; one page shows one sentence of it."
+            )
     texts = [text for text in (args.text, args.text_pair) if text is not None]
     page = write_page(load_encoder(args.model), texts, args.head, args.out)
     print(f"{args.model}, {len(texts)} text{'s' * (len(texts) > 1)} -> {page}")

@@ -100,10 +100,10 @@ def summed_norms(weights, values, projection):
 
 def _values(values, projection):
     values = values.values if hasattr(values, "weights") else values
-    if not hasattr(projection, "shape"):
-        raise TypeError(f"projection is output_projection(encoder); got {type(projection).__name__}.")
     if values is None:
         raise ValueError("this holds no value vectors; extract it with extract_attention(..., vectors=True).")
+    if not hasattr(values, "ndim") or not hasattr(projection, "ndim"):
+        raise TypeError("attention (or its values) comes first, then output_projection(encoder).")
     if values.ndim < 4 or values.shape[-4:-2] + values.shape[-1:] != projection.shape[:-1]:
         raise ValueError(
             "values (..., layer, head, token, dim) and projection (layer, head, dim, width) must agree in layer, head and dim; "

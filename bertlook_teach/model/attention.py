@@ -267,10 +267,10 @@ class Attention:
             raise ValueError(f"{path} was not written by Attention.save, or is damaged: {error}.") from None
 
     def __repr__(self) -> str:
-        shown = " ".join(self.tokens[:12]) + (" ..." if self.n_tokens > 12 else "")
+        shown = " ".join(self.tokens[:12]) + (" ..." if len(self.tokens) > 12 else "")
         kind = "words" if self.level == "word" else "wordpieces"
-        badge = f"{self.recorded}, " if self.recorded else ""
-        return f"Attention({badge}{self.n_layers} layers x {self.n_heads} heads, {self.n_tokens} {kind}: {shown})"
+        n = self.n_tokens if self.key_tokens is None else f"{len(self.tokens)} x {self.n_tokens}"
+        return f"Attention({self.recorded}{', ' * bool(self.recorded)}{self.n_layers} layers x {self.n_heads} heads, {n} {kind}: {shown})"
 
     def _repr_html_(self) -> str:
         """The same for a notebook, with up to 60 of its tokens."""

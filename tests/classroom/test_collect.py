@@ -237,12 +237,15 @@ def test_a_second_zip_is_the_same_student_and_an_empty_one_is_named(tmp_path):
         (["handed/ada/05.json", "handed/bob/05.json", "__MACOSX/handed/x.json"], ["ada", "bob"]),
         (["ada/05.json", "bob/05.json"], ["ada", "bob"]),
         (["ada/05.json"], ["ada"]),
+        (["ada/05_what_each_layer_knows.ipynb", "ada/lesson06.json"], ["ada"]),
+        (["ada_05.json", "bob.json"], ["ada", "bob"]),
+        (["05.json", "06.json"], ["handed"]),
     ],
 )
 def test_a_zip_of_a_class_may_hold_its_folder(tmp_path, names, students):
     with zipfile.ZipFile(tmp_path / "handed.zip", "w") as archive:
         for name in names:
-            archive.writestr(name, sheet().to_json())
+            archive.writestr(name, sheet().to_json() if name.endswith("json") else notebook())
     assert gather(tmp_path / "handed.zip").students == students
 
 

@@ -259,7 +259,8 @@ def test_the_look_of_a_deck_is_the_style_sheet_beside_it(tmp_path):
     (tmp_path / "theme" / "own.css").write_text("body { color: teal }")
     (tmp_path / "rise.css").write_text('@import url("theme/own.css");\nh1 { color: red }')
     assert deck_look(tmp_path) == "body { color: teal }\nh1 { color: red }"
-    assert deck_look(tmp_path / "theme") == ""
+    assert "--slide-accent" in deck_look(tmp_path / "theme")  # a deck without any wears the course's
+    assert deck_look(tmp_path / "theme", "own.css") == ""
     assert "--slide-accent" in deck_look(Path(find_root()) / "slides")
     assert "--slide-accent" in deck_look(tmp_path / "theme", "bertlook")  # asked for by name
     assert deck_look(tmp_path, "bertlook").endswith("h1 { color: red }")  # and one's own goes last

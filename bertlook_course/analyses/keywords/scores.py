@@ -376,6 +376,10 @@ def relative_by_text(data: KeywordData, column: str = "mean") -> np.ndarray:
 
 
 def _by_text(data: KeywordData, scores, measure: Callable) -> np.ndarray:
+    if not hasattr(data, "is_key"):
+        raise TypeError(
+            f"what read_keywords(encoder, texts) returned comes first, then scores; got {type(data).__name__}."
+        )
     scores = np.asarray(scores)
     if len(scores) != len(data.words):
         raise ValueError(f"one score a word is needed, {len(data.words)} of them; got {len(scores)}.")

@@ -100,8 +100,8 @@ def render_deck(
 def deck_look(folder: Path, stylesheet: str = "") -> str:
     """The style sheet beside a deck (rise.css), with what it imports put in its place.
 
-    Missing sheets are left out: a deck of one's own need not have one, and may ask for the course's by its metadata, ``rise.stylesheet``
-    "bertlook", which is then the second argument.
+    A deck that has none wears the course's, without which long slides would be cut off. One that has its own gets the course's too if its
+    metadata ask for it: ``rise.stylesheet`` "bertlook", which is then the second argument.
     """
 
     def read(path: Path) -> str:
@@ -112,9 +112,9 @@ def deck_look(folder: Path, stylesheet: str = "") -> str:
             text,
         )
 
-    shipped = read(shipped_course() / "slides" / "rise.css") if stylesheet == "bertlook" else ""
     own = read(Path(folder) / "rise.css") or read(Path(folder) / "slides" / "rise.css")
-    return shipped + own
+    wanted = stylesheet == "bertlook" or not (own or stylesheet)
+    return (read(shipped_course() / "slides" / "rise.css") if wanted else "") + own
 
 
 @cache

@@ -271,4 +271,8 @@ def deck_to_export(root: Path, which: str) -> Path:
     path = Path(which)
     if path.suffix == ".ipynb" and path.is_file():
         return path
+    if path.suffix == ".ipynb" and not (root / which).is_file() and not (root / "slides" / which).is_file():
+        raise ValueError(
+            f"there is no notebook {which} in {Path.cwd()}, and none among the decks in {root / 'slides'}."
+        )
     return root / find_deck(root, which)
