@@ -756,7 +756,7 @@ def test_a_folder_that_cannot_be_written_is_named_before_the_deck_runs(tmp_path,
         (["--deck", "77"], "no deck '77'"),
         (["77"], "no deck '77'"),
         (["03", "--deck", "04"], "03, or --deck 04"),
-        (["--deck", "nowhere.ipynb"], "no deck 'nowhere.ipynb'"),
+        (["--deck", "nowhere.ipynb"], "there is no notebook nowhere.ipynb in"),
         (["--notes"], "ask for it with --handout"),
     ],
 )

@@ -101,7 +101,7 @@ CASES = [
     (lambda: m.value_norms(np.ones((1, 2, 3, 4)), np.ones((1, 2, 5, 4))), "must agree in layer, head and dim"),
     (lambda: m.weighted_norms(np.ones((1, 2, 3, 3)), np.ones((1, 2, 4))), "one number per key for each head"),
     (lambda: m.weighted_norms(ATTENTION, object()), "made by value_norms.*got object"),
-    (lambda: m.value_norms(VECTORS, object()), r"attention .* comes first, then output_projection\(encoder\)", TypeError),
+    (lambda: m.value_norms(np.ones((1, 2, 3, 4)), object()), r"attention .* comes first, then output_projection\(encoder\)", TypeError),
     (lambda: m.attention_flow(random_maps(1, 1, *[m.FLOW_TOKENS + 1] * 2)), f"takes at most {m.FLOW_TOKENS} tokens; got {m.FLOW_TOKENS + 1}"),
     (lambda: m.attention_rollout(-np.ones((1, 1, 2, 2))), "Signed gradients do not mix tokens"),
     (lambda: m.attention_rollout(np.ones((2, 2))), "maps must have shape"),
