@@ -430,10 +430,10 @@ def sum_picture(to_candidate, from_candidate, w, u) -> Picture:
         for number, row in enumerate(terms)
     }
     heads = range(1, len(w) + 1)
-    names = [f"head {head}\n{way}" for way in ("to it", "from it") for head in heads]
+    names = [f"head {head} →" for head in heads] + [f"← head {head}" for head in heads]
     return figure_picture(
-        terms_figure(panels, names, size=(9.8, 2.5)),
-        "Each bar: a head's attention, made up, times its weight. Together: the sum.",
+        terms_figure(panels, names, size=(9.8, 2.1)),
+        "Bars: weight times attention, to the candidate (→) or back (←); all numbers are made up.",
     )
 
 
@@ -443,7 +443,7 @@ def shifted_picture() -> Picture:
     return small_maps(
         {"as it should be": (place, ""), "as released": (np.roll(place, 1, axis=1), "")},
         "A row is a candidate, a column a word vector; dark: the two are read together.",
-        size=(9.8, 3.3),
+        size=(9.8, 3.0),
         words=["ROOT", "the", "cat", "sat"],
     )
 
