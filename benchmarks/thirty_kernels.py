@@ -4,7 +4,8 @@ Starts the kernels of a shared server (deploy/lean_kernel.py; --plain takes ipyk
 them at the same time, and while all are still alive asks the system what each holds. Needs Linux, for /proc/PID/smaps_rollup.
 
 PSS divides pages that several processes share among them; USS counts only those that a process has to itself. What a further
-student costs is the USS, what a class costs is the sum of the PSS. The limits: 150 MB of PSS a kernel, 30 kernels in 120 s.
+student costs is the USS, what a class costs is the sum of the PSS. The limits: 150 MB of PSS a kernel with the
+specimen, 250 MB with MiniLM; 30 kernels in 120 s.
 """
 
 from __future__ import annotations
