@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def run(args: Namespace) -> int:
             f"{args.model} holds what was recorded and reads no sentence; bertlook show {args.model.partition(':')[2]} shows its inputs."
         )
     for text in (args.text, args.text_pair):
-        if text and Path(text).suffix and Path(text).is_file():
+        if text and Path(text).suffix and os.path.isfile(text):  # a sentence may be too long for a path
             raise ValueError(
                 f"{text} is a file, and a sentence was expected, in quotes; one page shows one sentence of it."
             )

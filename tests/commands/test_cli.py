@@ -197,6 +197,14 @@ def test_what_cannot_be_viewed_is_said(words, said, capsys, tmp_path, monkeypatc
     assert said in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
+def test_a_file_is_no_sentence_and_a_long_sentence_no_file(capsys, tmp_path):
+    corpus, out = tmp_path / "corpus.csv", str(tmp_path / "page.html")
+    corpus.write_text("text\nThe cat sat.\n")
+    assert cli.main(["view", str(corpus), "--out", out]) == 1
+    assert "corpus.csv is a file, and a sentence was expected" in capsys.readouterr().err
+    assert cli.main(["view", "It took 3.5 days " * 20, "--out", out]) == 0
+
+
 @pytest.mark.parametrize("line", [["presnt"], ["present", "--prot", "1"], ["present", "--port", "70000"]])
 def test_a_wrong_command_line_is_answered_with_the_usage(line, capsys):
     with pytest.raises(SystemExit, match="2"):
