@@ -193,7 +193,7 @@ class Deck(LessonDeck):
                 [name, Estimate(*(100 * number for number in interval), ".0f")]
                 for name, interval in scored.items()
             ],
-            f"Black: rules. {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
+            f"Light grey: rules. {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
             f"{self.n_heads} heads: {self.name} {100 * ours[0]:.0f}, twin {100 * twins[0]:.0f}; the twin's best head "
             f"{100 * twin_best.f1:.0f}.",
         )
@@ -280,7 +280,7 @@ class Deck(LessonDeck):
         more, twin, whose = _longer_training()
         [over_sentences] = self.verdicts_on("negation-over-control")
         learnt = min(f1["negation"]) > max(*f1["control"], f1["before"][0])
-        title = "One head may learn it" if learnt else "We cannot say that the best head learns it"
+        title = "One head may learn it" if learnt else "We cannot say that a head learns it"
         listed = float(self.rules["the nearest word on a list of cues"].f1)
         heads = "" if found.p < 0.05 or learnt else "**No head that we can name.** "
         return (
@@ -290,7 +290,7 @@ class Deck(LessonDeck):
             f"- **The task, on average?** Negation minus control {100 * found.difference:+.1f} points of F1, p = {found.p:.2f}: "
             f"{self.ours.n_seeds} seeds cannot tell. After ten rounds and five seeds ({whose}) {more:+.1f}, the twin {twin:+.1f}. "
             f"Over sentences, without the seeds (slide 18): {over_sentences.verdict}.\n"
-            f"- **{title}:** {head_label(*self.best)} goes from {f1['before'][0]:.2f} to {np.mean(f1['negation']):.2f} after "
+            f"- **{title}:** {head_label(*self.best)}, best on the sentences tuned on, goes from {f1['before'][0]:.2f} to {np.mean(f1['negation']):.2f} after "
             f"negation, {np.mean(f1['control']):.2f} after the control. A list of cues, which reads no head, gets {listed:.2f} "
             "(slide 13)."
         )
