@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from bertlook_teach.measures import PATTERNS, closing_sep_pairs, looks_alike, next_word_pairs, pair_share
-from bertlook_teach.model import Attention, extract_attention, head_label
+from bertlook_teach.model import Attention, extract_attention, head_label, model_title
 from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, render_attention_grid
 
 from ..analyses.anatomy import (
@@ -96,6 +96,26 @@ def heads_for_patterns(attention: Attention, text, patterns: Sequence[str]) -> d
         head = best_index(np.asarray(pattern.value(attention)) - np.asarray(pattern.null(attention)))
         found[f"{pattern.title}: {head_label(*head)}"] = (text, *head)
     return found
+
+
+def products_picture(products, attention: Attention, query: int, key: int, *, shown: int = 7) -> Picture:
+    """The largest products of one token's query and another's key, and all others together: what their score is a sum of."""
+    order = np.argsort(-np.abs(products), kind="stable")[:shown]
+    terms = np.r_[products[order], products.sum() - products[order].sum()].round(1)
+    names = [*(f"dim. {dimension}" for dimension in order), f"{len(products) - shown} others"]
+    return figure_picture(
+        terms_figure(
+            {
+                f"“{attention.tokens[query]}” meets “{attention.tokens[key]}”: {products.sum():.1f} in all": (
+                    terms,
+                    "",
+                )
+            },
+            names,
+            size=(9.8, 2.2),
+        ),
+        f"Products of query and key, {model_title(attention.model)}. Divided by √{len(products)}, their sum is the score, {products.sum() / np.sqrt(len(products)):.2f}.",
+    )
 
 
 def counts_picture() -> Picture:
