@@ -339,7 +339,7 @@ def checked(encoder):
         if maps[0].shape != (1, encoder.n_heads, n, n):
             raise ValueError(
                 f"the attention of {name} has shape {tuple(maps[0].shape)} a layer where (1, {encoder.n_heads}, {n}, {n}) was expected: "
-                "its heads do not look at every token, and cannot be shown as one map of query by key."
+                "its heads do not look at every token, or some were pruned, and they cannot be shown as one map of query by key."
             )
     if not all(float((layer.sum(-1) - 1).abs().max()) <= 1e-3 for layer in maps):
         raise ValueError(
@@ -403,7 +403,7 @@ def read_model(folder: Path):
             )
     except Exception as error:  # safetensors and transformers raise a dozen kinds for a damaged folder
         raise ValueError(
-            f"the model in {folder} cannot be loaded: {first_line(error)}. Is a file damaged or cut short?"
+            f"the model in {folder} cannot be loaded: {first_line(error)}. Is a file damaged or cut short, or were heads pruned?"
         ) from error
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     mismatched = [str(key[0] if isinstance(key, tuple) else key) for key in report.get("mismatched_keys", ())]

@@ -269,14 +269,14 @@ def unit_interval(
     Parameters
     ----------
     values : array of shape (case,)
-    units : int array of shape (case,)
-        The unit of each case, counted from 0.
+    units : array of shape (case,)
+        The unit of each case, by number or name; where ``n_units`` is given, a number from 0.
     n_units : int, optional
         Number of units, where some may have no case: the same for two groups draws the same units for both.
     seed, weights, share
         As in `ratio_interval`.
     """
-    units = np.asarray(units)
+    units = np.asarray(units) if n_units else np.unique(np.asarray(units), return_inverse=True)[1]
     if not len(units):
         raise ValueError(_NO_UNIT)
     n_units = int(units.max()) + 1 if n_units is None else n_units

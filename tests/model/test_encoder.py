@@ -136,6 +136,20 @@ def test_embeddings_that_are_not_found_cannot_be_kept(folder):
         random_twin(encoder, keep_embeddings=True)
 
 
+def test_a_model_with_heads_pruned_is_refused_with_that_reason(folder):
+    encoder = load_encoder(folder)
+    attend = encoder.model.encoder.layer[0].attention.self
+    for name in ("query", "key", "value"):
+        layer = getattr(attend, name)
+        setattr(attend, name, torch.nn.Linear(layer.in_features, layer.out_features // 2))
+    attend.num_attention_heads //= 2
+    attend.all_head_size //= 2
+    dense = encoder.model.encoder.layer[0].attention.output
+    dense.dense = torch.nn.Linear(dense.dense.in_features // 2, dense.dense.out_features)
+    with pytest.raises(ValueError, match="or some were pruned"):
+        load_encoder(encoder.model, encoder.tokenizer)
+
+
 @pytest.mark.parametrize("seed", [None, 1.5, "1"])
 def test_the_seed_of_a_twin_is_a_whole_number(seed):
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):

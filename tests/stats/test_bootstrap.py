@@ -45,6 +45,7 @@ def test_the_interval_is_that_of_an_ordinary_bootstrap_over_units():
     )
     assert ratio_interval(totals) == pytest.approx(expected, abs=0.012)
     assert unit_interval(right, units) == ratio_interval(totals)
+    assert unit_interval(right, [f"document {unit:02d}" for unit in units]) == ratio_interval(totals)
 
 
 def test_many_units_are_drawn_by_blocks_to_the_same_interval(monkeypatch):
