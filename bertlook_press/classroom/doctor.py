@@ -363,7 +363,7 @@ def offline() -> str:
     home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     hub = Path(os.environ.get("HF_HUB_CACHE") or Path(home, "hub"))
     models = sorted(path.name.removeprefix("models--").replace("--", "/") for path in hub.glob("models--*"))
-    return f"no other computer was asked; models at hand besides the specimen: {', '.join(models) or 'none'}"
+    return f"no other computer was asked; models at hand besides the specimen and MiniLM, which ship: {', '.join(models) or 'none'}"
 
 
 def port() -> str:
