@@ -206,12 +206,14 @@ def bertviz_model_view(
 
 def bertviz_neuron_view(
     attention,
-    *others,
+    *model,
     layers: Sequence[int] | None = None,
     layer: int | None = None,
     head: int = 0,
     query: int | None = None,
-    **frame,
+    height: int | None = None,
+    font_size: float = 24,
+    **others,
 ) -> BertVizView:
     """BertViz's neuron view: query and key vectors, their product, score and softmax, number by number.
 
@@ -234,15 +236,12 @@ def bertviz_neuron_view(
     ValueError
         If queries and keys are missing, there are more than 32 tokens, or a layer, head or token is not there.
     """
-    if others:
+    if model:
         raise TypeError(
             "bertviz_neuron_view takes one attention with its vectors: bertviz_neuron_view(extract_attention(encoder, text, vectors=True)), "
             "with encoder = load_encoder(model, tokenizer) of a model in memory."
         )
-    _refuse_others(
-        {name: frame.pop(name) for name in [*frame] if name not in ("height", "font_size")},
-        "bertviz_neuron_view",
-    )
+    _refuse_others(others, "bertviz_neuron_view")
     weights, tokens, boundary = _read(attention, NEURON_VIEW_TOKENS, "neuron view")
     queries, keys = checked_vectors(attention)
     if layers is None:
@@ -271,7 +270,7 @@ def bertviz_neuron_view(
         f"BertViz's neuron view: {_count(len(tokens), attention)}, {_layers(layers)}, {weights.shape[1]} heads a layer, "
         f"counted from 0, {queries.shape[-1]} dimensions. Blue adds, orange takes away. A token's plus sign opens its sums. Keys: Tab, arrows, Enter."
     )
-    return _view("neuron_view", data, sentence, tall=tall, **frame)
+    return _view("neuron_view", data, sentence, font_size=font_size, height=height, tall=tall)
 
 
 # ---- what goes in ---------------------------------------------------------------------------------------------
@@ -297,7 +296,7 @@ def _refuse_others(others: dict[str, object], name: str) -> None:
 
 
 def _given(attention, tokens, sentence_b_start):
-    """BertViz's own call, ``head_view(attention, tokens)``, works as it stands."""
+    """What has its tokens already, or what BertViz's own call gives: attentions, tokens, and where the second text begins."""
     if hasattr(attention, "tokens") and tokens is None and sentence_b_start is None:
         return attention
     return given_attention(attention, tokens, sentence_b_start=sentence_b_start)

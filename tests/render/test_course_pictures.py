@@ -60,6 +60,10 @@ def test_every_key_has_its_cap():
 
 
 def test_vectors_stand_tip_to_tail_and_their_sum_behind_them():
+    [axes] = render.terms_figure({"a": ([2, 0, -1], "1 in all")}, ["x", "y", "z"]).axes
+    assert [bar.get_height() for bar in axes.patches] == [2, 0, -1] and axes.get_xlabel() == "1 in all"
+    assert [text.get_text() for text in axes.texts] == ["2", "0", "\u22121"]
+    assert axes.patches[0].get_facecolor() != axes.patches[2].get_facecolor()
     angle, cancelled = render.sums_figure({"a": [[1, 0], [0, 1]], "b": [[1, 0], [-1, 0]]}).axes
     widths = [arrow.arrow_patch.get_linewidth() for arrow in angle.texts]
     assert widths == [9, 3, 3] and len(cancelled.texts) == 2 and len(cancelled.lines) == 1

@@ -219,10 +219,6 @@ def _extract(encoder, corpus, query, batch_size, progress) -> WordMaps:
 def _entry(
     attention, tree: TreebankSentence | None, query: str
 ) -> tuple[PatternText, np.ndarray, np.ndarray]:
-    if not hasattr(attention, "to_words"):
-        raise TypeError(
-            f"each entry is an Attention, such as Attention.from_arrays(outputs.attentions, tokens); got {type(attention).__name__}."
-        )
     words = attention.to_words(query)
     reading = PatternText.of_attention(attention) if tree is None else PatternText.of(tree, attention)
     return reading, words.weights.astype(np.float16), _answers(words)

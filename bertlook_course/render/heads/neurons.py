@@ -17,7 +17,6 @@ from bertlook_teach.model import head_label
 from bertlook_teach.views import (
     INK,
     MUTED,
-    OKABE_ITO,
     PAPER,
     RULE,
     Picture,
@@ -34,7 +33,7 @@ from bertlook_teach.views import (
     visible_token,
 )
 
-POSITIVE, NEGATIVE = OKABE_ITO["blue"], OKABE_ITO["vermillion"]
+from ..drawing.vectors import NEGATIVE, POSITIVE
 
 MOST = 20  # dimensions that can be told apart on a slide
 
