@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 # Not inside a date or a longer number: 2026-03-1 is none.
 _CODE = re.compile(
-    r"(?<![\w.-])0*(\d{1,2})[-.]0*(\d{1,2})-?([A-Za-z])(?:[ \t]*[x×][ \t]*(\d{1,3}))?(?![\w-])", re.ASCII
+    r"(?<![\w.-])0*(\d{1,2})[-.]0*(\d{1,2})[ \t]*[-:.)=]?[ \t]*([A-Za-z])(?:[ \t]*[x×][ \t]*(\d{1,3}))?(?![\w'’-])",
+    re.ASCII,
 )
 _DASHES = re.compile("[‐-―−]")
 _LETTER = re.compile(r"([A-Za-z])(?:[x×]?(\d{1,3}))?", re.ASCII)
@@ -49,7 +50,8 @@ def count_votes(
     """Count the codes of one question in a text: lines, a chat, or a form's CSV.
 
     Each code is one vote, so equal codes count as often as they come; ``3-1B x12`` is twelve, for hands that were counted. A line that
-    consists of letters alone (``B``, or ``A4 B12 C3``) is read as votes for this question. Names, times and other words are passed over.
+    consists of letters alone (``B``, or ``A4 B12 C3``) is read as votes for this question, and so is the one letter that stands alone
+    between the commas or colons of a line (``10:06 Ida: B``). Names, times and other words are passed over.
 
     Parameters
     ----------
@@ -88,6 +90,15 @@ def count_votes(
         words = [_LETTER.fullmatch(word) for word in re.split(r"[\s,;]+", line.strip())]
         if not found and all(words):
             found = [(lesson, question, *word.groups()) for word in words]
+        alone = [
+            word for part in re.split("[,;:\t]", line) if (word := _LETTER.fullmatch(part.strip(" \"'")))
+        ]
+        if not found and len(alone) == 1:
+            found = [(lesson, question, *alone[0].groups())]
+        elif not found and alone:
+            refused.append(
+                f"{line.strip()[:40]} has several letters; write codes, such as {lesson}-{question}A"
+            )
         for its_lesson, its_question, letter, times in found:
             letter, n = letter.upper(), int(times or 1)
             code = f"{its_lesson}-{its_question}{letter}"

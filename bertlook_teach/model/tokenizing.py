@@ -112,7 +112,7 @@ def encode(encoder, item, truncate: bool) -> tuple:
     if not truncate:
         raise ValueError(
             f"the text is {length} wordpieces long, and {encoder.name} reads at most {encoder.max_tokens}, special tokens "
-            "included. Shorten it, or pass truncate=True to read only its beginning."
+            "included. Shorten it, or read only its beginning, with truncate=True of extract_attention."
         )
     return by_tokenizer(truncation="longest_first", max_length=encoder.max_tokens), True
 

@@ -279,7 +279,7 @@ def test_a_message_names_the_option_and_counts_lines_from_one(folder, tmp_path, 
     assert run("record", "--model", folder / "model", *more) == 1
     said = capsys.readouterr().err
     assert "text 2 of the corpus: the text is 42 wordpieces long" in said
-    assert "or pass --truncate to read" in said and "truncate=" not in said
+    assert "read only its beginning, with --truncate." in said and "truncate=" not in said
 
 
 def test_inputs_that_were_cut_are_named(folder, tmp_path, capsys):

@@ -26,6 +26,14 @@ CASES = [
     ),
     ("4-1A\n3-1A", (1, 0, 0), 0, ("4-1A is of lesson 4; this is lesson 3",)),
     ("3-1E\nD", (0, 0, 0), 0, ("3-1E is none of the choices A, B, C", "3-1D is none")),
+    ("3-1 B\n3-1: A\n3-1) c x2\n3-1 = b.", (1, 2, 2), 0, ()),
+    ('10:06 Ida: B\n2026/11/27 10:06:00,"A"\nTime,Vote\nA: as in BERT', (2, 1, 0), 0, ()),
+    (
+        "3-1: I'd say none\n10:07, B, C",
+        (0, 0, 0),
+        0,
+        ("10:07, B, C has several letters; write codes, such as 3-1A",),
+    ),
     ("Hello, I think it is B\nversion 13-1Bx or 3-1Ba\n2026-3-1A", (0, 0, 0), 0, ()),
 ]
 

@@ -1,7 +1,7 @@
 // Votes of a room: codes are typed or pasted here, counted here, and sent nowhere. What counts as a vote is said in
 // bertlook_course/syllabus/tally.py; a test holds the two together.
 
-const CODE = /(?<![\w.-])0*(\d{1,2})[-.]0*(\d{1,2})-?([A-Za-z])(?:[ \t]*[x×][ \t]*(\d{1,3}))?(?![\w-])/g;
+const CODE = /(?<![\w.-])0*(\d{1,2})[-.]0*(\d{1,2})[ \t]*[-:.)=]?[ \t]*([A-Za-z])(?:[ \t]*[x×][ \t]*(\d{1,3}))?(?![\w'’-])/g;
 const LETTER = /^([A-Za-z])(?:[x×]?(\d{1,3}))?$/;
 
 function countVotes(text, lesson, question, letters) {
@@ -13,6 +13,11 @@ function countVotes(text, lesson, question, letters) {
     let found = [...line.matchAll(CODE)].map(([, a, b, letter, n]) => [Number(a), Number(b), letter, n]);
     const words = line.trim().split(/[\s,;]+/).map((word) => LETTER.exec(word));
     if (!found.length && words.every(Boolean)) found = words.map(([, letter, n]) => [lesson, question, letter, n]);
+    const alone = line.split(/[,;:\t]/).map((part) => LETTER.exec(part.replace(/^[ "']+|[ "']+$/g, ""))).filter(Boolean);
+    if (!found.length && alone.length === 1) found = [[lesson, question, alone[0][1], alone[0][2]]];
+    else if (!found.length && alone.length) {
+      refused.push(`${line.trim().slice(0, 40)} has several letters; write codes, such as ${lesson}-${question}A`);
+    }
     for (const [itsLesson, itsQuestion, written, times] of found) {
       const letter = written.toUpperCase();
       const n = Number(times || 1);
