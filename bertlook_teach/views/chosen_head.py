@@ -30,14 +30,14 @@ def refuse_unknown(view: type, given: Iterable[str], *, traits: bool = True) -> 
     TypeError
         If there is no such option.
     """
-    known = {name for one in view.__mro__ if "__init__" in vars(one) for name in _arguments(one)}
-    if traits:
-        known |= set(view.class_trait_names())
+    own = {name for one in view.__mro__ if "__init__" in vars(one) for name in _arguments(one)}
+    known = own | set(view.class_trait_names() if traits else ())
     for name in given:
         if name in known or (traits and (name in _OF_IPYWIDGETS or name.startswith("_"))):
             continue
-        near = get_close_matches(name, sorted(option for option in known if not option.startswith("_")), n=1)
-        meant = f" Did you mean {near[0]!r}?" if near else ""
+        public = sorted(option for option in known if not option.startswith("_"))
+        near = get_close_matches(name, public, n=1, cutoff=0.7)
+        meant = f" Did you mean {near[0]!r}?" if near else f" Its options are {', '.join(sorted(own))}."
         raise TypeError(f"{view.__name__} has no option {name!r}.{meant}")
 
 
