@@ -297,7 +297,9 @@ def _shortened(message: str) -> str:
 def _as_typed(message: str, args: argparse.Namespace) -> str:
     """A message of a function in the words of the command line: its option, and lines counted from 1."""
     for name in vars(args):  # a parameter is an option here
-        shown = rf"(?<![\w./\\-]){name}" + ("(=True)?(?![\\w=])" if "_" in name else "=True( of extract_attention)?")
+        shown = rf"(?<![\w./\\-]){name}" + (
+            "(=True)?(?![\\w=])" if "_" in name else "=True( of extract_attention)?"
+        )
         message = re.sub(shown, f"--{name.replace('_', '-')}", message)
     message = re.sub(r"\S*bertlook-\w+[\\/]stdin(\.gz)?", "what was piped in", message)
     return re.sub(

@@ -203,7 +203,8 @@ def test_a_pair_with_one_side_empty_names_the_side(tiny, pair, side):
 def test_a_text_that_is_too_long_says_how_long_and_offers_to_cut(tiny):
     text = "the " * 40
     with pytest.raises(
-        ValueError, match="42 wordpieces long.* at most 32, special tokens included.*truncate=True of extract_attention"
+        ValueError,
+        match="42 wordpieces long.* at most 32, special tokens included.*truncate=True of extract_attention",
     ):
         extract_attention(tiny, text)
     cut = extract_attention(tiny, text, truncate=True)

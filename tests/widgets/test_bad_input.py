@@ -180,7 +180,7 @@ def test_arcs_of_one_word_say_that_there_is_none():
         (lambda: HeadView(attention(SENTENCE, 2, 3), hide_specal=True), "HeadView has no option 'hide_specal'. Did you mean 'hide_special'"),
         (lambda: RecordedView(load_recording(), sentnce="a"), "RecordedView has no option 'sentnce'. Did you mean 'sentence'"),
         (lambda: RecordingFile(mesure="x"), "RecordedView has no option 'mesure'. Did you mean 'measure'"),
-        (lambda: HeadMap({"x": np.ones((2, 3))}, quite_another=1), "HeadMap has no option 'quite_another'.$"),
+        (lambda: HeadMap({"x": np.ones((2, 3))}, quite_another=1), "HeadMap has no option 'quite_another'. Its options are badge, "),
     ],
 )  # fmt: skip
 def test_an_option_that_is_misspelt_is_refused_with_the_one_that_was_meant(make, message):
