@@ -6,6 +6,7 @@ import argparse
 import sys
 from argparse import ArgumentParser, Namespace
 from functools import partial
+from pathlib import Path
 from textwrap import fill
 
 from .storage import refuse_below
@@ -32,6 +33,13 @@ def add_model(parser: ArgumentParser, what: str) -> None:
         metavar="NAME",
         help=f"{what}: specimen, minilm, a hub name or a folder, with -random for its random twin (default: each lesson's own)",
     )
+
+
+def model_from_anywhere(name: str) -> str:
+    """A model's name as every folder understands it: one that lies in a folder, or its random twin, by the whole path."""
+    trained = name.removesuffix("-random")
+    folder = Path(trained).expanduser()
+    return f"{folder.resolve()}{name[len(trained) :]}" if folder.is_dir() else name
 
 
 def add_force(parser: ArgumentParser) -> None:

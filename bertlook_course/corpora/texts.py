@@ -67,7 +67,7 @@ def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[st
 
     Two lines a pair and an empty line between pairs (the form of ``data/texts/paragraphs.txt``), or, if the
     first line with text holds a tab, one pair a line with a tab between the texts. Lines starting with "# "
-    are comments. ``on_error="skip"``: as in `iter_texts`; what is not a pair comes as one that no model reads.
+    are comments. ``on_error="skip"``: as in `iter_texts`; what is not a pair comes as it is, and no model reads it.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def load_texts() -> list[str]:
 def _pair(block: list[str], where: str, on_error: str) -> tuple[str, str]:
     if len(block) != 2 or not all(text.strip() for text in block):
         if on_error == "skip":
-            return "", " / ".join(block)  # an empty side is refused by whoever reads it
+            return tuple(map(str.strip, block))  # refused, with the reason, by whoever reads it
         raise ValueError(
             f"{where}: a pair is two texts, none of them empty; got {len(block)}: "
             f"{' / '.join(text[:30] for text in block)!r}."

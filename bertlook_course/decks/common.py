@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from bertlook_teach.views import model_of
 
 from ..analyses.ablation import next_sentence_head
 from ..claims import Resources, Verdict, decide_lesson
+from ..options import model_from_anywhere
 from ..published import MeasuredTable, measured_of
 from ..render import count_verdicts
 
@@ -81,8 +81,7 @@ def choose_model(name: str | None) -> None:
     """
     if name is None:
         return
-    if Path(name).expanduser().is_dir():  # a kernel starts in the notebook's folder
-        name = str(Path(name).expanduser().resolve())
+    name = model_from_anywhere(name)  # a kernel starts in the notebook's folder
     load_encoder(name)
     os.environ[MODEL] = name
 

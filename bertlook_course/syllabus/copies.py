@@ -11,6 +11,7 @@ from typing import NamedTuple
 import bertlook_teach
 from bertlook_teach.disk import write_file
 
+from ..options import model_from_anywhere
 from ..storage import others_can_write, writable_folder, write_json
 
 MANIFEST = ".bertlook-course.json"
@@ -100,7 +101,7 @@ def copy_course(
             )
     writable_folder(folder)
     before, done = _digests(folder / MANIFEST), Copied([], [], [])
-    model = model or _noted(folder / MANIFEST).get("model")
+    model = model_from_anywhere(model) if model else _noted(folder / MANIFEST).get("model")
     edition = _edition(source or shipped_course())
     if model:
         edition = {

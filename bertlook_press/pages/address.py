@@ -34,7 +34,7 @@ def playground_link(explorer: HeadExplorer, page: str = "playground.html") -> st
         raise ValueError(
             f"the playground holds {' and '.join(SHIPPED)}, and shows no differences; got {explorer!r:.80}."
         )
-    view, (text, pair) = explorer.head_view, explorer.text_box.texts
+    view, (text, pair) = explorer.head_view, explorer.text_box.shown
     state = {"text": text, "head": head_label(explorer.layer, explorer.head), "view": view.style_index}
     _, *others = default_measures()
     if pair:

@@ -254,7 +254,7 @@ def _title(box, views) -> str:
     recorded = next((view for view in views if isinstance(view, RecordedView)), None)
     if recorded is not None and len(views) > 1:
         return f"Attention: {recorded.other}; {recorded.badge}"
-    typed = getattr(getattr(box, "text_box", None), "texts", None)
+    typed = getattr(getattr(box, "text_box", None), "shown", None)
     if typed:
         return " / ".join(text for text in typed if text)
     if len(views) == 1 and isinstance(views[0], RecordedView):

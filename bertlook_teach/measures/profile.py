@@ -327,8 +327,7 @@ def behaviour_labels(
     """
     if isinstance(measures, Profile):
         measures = {name: measures.mean(name) for name in measures.measures}
-    missing = [name for name in thresholds if name not in measures]
-    if missing:
+    if missing := [name for name in thresholds if name not in measures]:
         raise ValueError(
             f"the rule needs {', '.join(map(repr, thresholds))}; missing: {', '.join(map(repr, missing))}."
         )

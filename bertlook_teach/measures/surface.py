@@ -423,8 +423,8 @@ def _layer_row_entropy(weights, smoothing: float):
 
 
 # --- the standard set ---------------------------------------------------------------------------------
-def surface_measures() -> dict[str, Callable]:
-    """Name -> measure, for all of this module: what ``bertlook profile`` computes when nothing else is asked."""
+def surface_measures(attention: Attention | None = None) -> dict[str, Callable]:
+    """Name -> measure, for all of this module, which is what ``bertlook profile`` computes; with an attention, name -> values."""
     measures: dict[str, Callable] = {
         "previous": lambda a: offset_attention(a, -1),
         "next": lambda a: offset_attention(a, +1),
@@ -443,4 +443,4 @@ def surface_measures() -> dict[str, Callable]:
     for offset in OFFSETS:
         if abs(offset) > 1:
             measures[f"offset{offset:+d}"] = lambda a, offset=offset: offset_attention(a, offset)
-    return measures
+    return measures if attention is None else {name: take(attention) for name, take in measures.items()}

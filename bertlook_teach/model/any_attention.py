@@ -85,8 +85,7 @@ def _plain(array) -> np.ndarray:
 def _of_mapping(cache):
     """The maps in a TransformerLens cache, or in a model's whole output."""
     names = [str(name) for name in cache.keys()]  # noqa: SIM118 - an ActivationCache iterates over its names only by keys()
-    layers = [int(name.split(".")[1]) for name in names if name.endswith(".attn.hook_pattern")]
-    if layers:
+    if layers := [int(name.split(".")[1]) for name in names if name.endswith(".attn.hook_pattern")]:
         if sorted(layers) != list(range(len(layers))):
             raise ValueError(
                 f"the cache holds the layers {sorted(layers)} alone, counted from 0: give one, cache['blocks.3.attn.hook_pattern']."
@@ -94,8 +93,7 @@ def _of_mapping(cache):
         return [cache[f"blocks.{layer}.attn.hook_pattern"] for layer in range(len(layers))]
     if "attentions" in names:
         return cache["attentions"]
-    several = [name for name in names if name.endswith("_attentions")]
-    if several:
+    if several := [name for name in names if name.endswith("_attentions")]:
         raise ValueError(
             f"the output holds {', '.join(several)}: pass one of them, such as outputs.{several[0]}."
         )
@@ -111,8 +109,7 @@ def _of_layers(layers: Sequence):
         raise ValueError(
             f"the attention holds no layer. Was it outputs.attentions, and not another field? Else {_NOT_RETURNED}"
         )
-    absent = [i for i, layer in enumerate(layers) if layer is None]
-    if absent:
+    if absent := [i for i, layer in enumerate(layers) if layer is None]:
         raise ValueError(f"layer {absent[0]} of {len(layers)} is None: {_NOT_RETURNED}")
     if any(hasattr(layer, "tokens") for layer in layers):
         raise ValueError(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,7 +35,7 @@ from .folders import (
     refuse_relative_positions,
     require_safe_weights,
 )
-from .head_names import model_title
+from .head_names import model_title, whole_number
 from .in_memory import is_in_memory, taken
 from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert
 from .tokenizing import space_before
@@ -393,12 +392,9 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
         raise TypeError(
             f"the twin of an encoder is drawn, random_twin(load_encoder(model, tokenizer)); got {type(encoder).__name__}."
         )
-    seed = operator.index(seed)
-    name = (
-        f"{encoder.name}-random"
-        + ("" if seed == RANDOM_SEED else f"-{seed}")
-        + ("-embeddings-kept" if keep_embeddings else "")
-    )
+    seed = whole_number(seed, "a seed")
+    kept = "-embeddings-kept" if keep_embeddings else ""
+    name = f"{encoder.name}-random{'' if seed == RANDOM_SEED else f'-{seed}'}{kept}"
     bert = None if encoder.engine is None else draw_bert(vars(encoder.engine.config), seed)
     if bert is not None:
         if keep_embeddings:

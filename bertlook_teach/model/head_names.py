@@ -22,13 +22,13 @@ def model_title(name: str) -> str:
     return title if trained == name else f"{title.partition(',')[0]}, random twin"
 
 
-def _whole(value, what: str) -> int:
+def whole_number(value, what: str) -> int:
     try:
         if not isinstance(value, (bool, np.bool_)):
             return operator.index(value)
     except TypeError:
         pass
-    raise TypeError(f"{what} is a whole number, counted from 0; got {type(value).__name__}: {value!r:.40}.")
+    raise TypeError(f"{what} is a whole number from 0 on; got {type(value).__name__}: {value!r:.40}.")
 
 
 def check_head(layer: int, head: int, n_layers: int, n_heads: int) -> tuple[int, int]:
@@ -44,7 +44,7 @@ def check_head(layer: int, head: int, n_layers: int, n_heads: int) -> tuple[int,
     >>> check_head(5, 0, 6, 6)
     (5, 0)
     """
-    layer, head = _whole(layer, "layer"), _whole(head, "head")
+    layer, head = whole_number(layer, "layer"), whole_number(head, "head")
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
         raise IndexError(
             f"no head [{layer}, {head}]: layers go from 0 to {n_layers - 1}, heads from 0 to {n_heads - 1}. "
@@ -59,7 +59,7 @@ def head_label(layer: int, head: int) -> str:
     >>> head_label(7, 9)
     '8-10'
     """
-    layer, head = _whole(layer, "layer"), _whole(head, "head")
+    layer, head = whole_number(layer, "layer"), whole_number(head, "head")
     if layer < 0 or head < 0:
         raise ValueError(
             f"layer and head count from 0 and cannot be negative; got layer {layer}, head {head}."

@@ -53,9 +53,8 @@ def taken(given, tokenizer=None, device=None) -> tuple:
     name, config = type(original).__name__, original.config.to_dict()
     if not any(path.rpartition(".")[2] == "decoder" for path, _ in original.named_modules()):
         config["is_encoder_decoder"] = False  # the encoder of such a model, alone
-    tokenizer = _own_tokenizer(
-        getattr(given, "tokenizer", None) if tokenizer is None else tokenizer, original
-    )
+    tokenizer = getattr(given, "tokenizer", None) if tokenizer is None else tokenizer
+    tokenizer = _own_tokenizer(tokenizer, original)
     refuse_decoders(f"{name} in memory", config | {"architectures": [name]})
     refuse_relative_positions(f"{name} in memory", config)
     for path, tensor in original.named_parameters():
@@ -88,8 +87,7 @@ def _only_model(given):
     module = given if isinstance(given, torch.nn.Module) else given.model
     found: dict[str, PreTrainedModel] = {}
     for path, part in module.named_modules():
-        inside = any(path.startswith(f"{outer}." if outer else "") for outer in found)
-        if isinstance(part, PreTrainedModel) and not inside:
+        if isinstance(part, PreTrainedModel) and not any(path.startswith(o and f"{o}.") for o in found):
             found[path] = part
     if len(found) != 1:
         held = " and ".join(f".{path}" for path in found) if found else "none"
@@ -97,7 +95,20 @@ def _only_model(given):
             f"{type(given).__name__} should hold one model of transformers, and what was found in it is {held}. Give the one that is meant, such "
             "as load_encoder(module.encoder, tokenizer)."
         )
-    return next(iter(found.values()))
+    [(path, model)] = found.items()
+    for name, tensor in module.named_parameters():
+        holder, _, last = name.rpartition(".")
+        embeds = isinstance(module.get_submodule(holder), torch.nn.Embedding) or last not in (
+            "weight",
+            "bias",
+        )
+        wide = tensor.ndim > 1 and tensor.shape[-1] == getattr(model.config, "hidden_size", None)
+        if embeds and wide and not name.startswith(path and f"{path}."):
+            raise ValueError(
+                f"{type(given).__name__} holds vectors of its own, .{name}, which may stand before the words as soft prompts do, and only the "
+                f"{type(model).__name__} in it would be read. If that is meant, give it alone: load_encoder(module.{path}, tokenizer)."
+            )
+    return model
 
 
 def _own_tokenizer(tokenizer, model):

@@ -48,6 +48,7 @@ class TextBox(ipywidgets.VBox):
         self.add_class("bertlook-textbox")
         for box in boxes:
             box.observe(self._changed, names="value")
+        self.shown = self.texts  # what the picture shows: the last that could be read
 
     @property
     def texts(self) -> tuple[str, str | None]:
@@ -62,6 +63,7 @@ class TextBox(ipywidgets.VBox):
             self.say(f"{said[0].upper()}{said[1:]} The picture still shows the last text.")
         else:
             self.say("")
+            self.shown = self.texts
 
     def put(self, text: str, text_pair: str | None) -> None:
         """Write into the lines without computing."""
@@ -272,8 +274,7 @@ class HeadExplorer(ipywidgets.VBox):
         """The same text in the model before the change, if a difference is shown."""
         if self.minus is None:
             return None
-        fixed = [name for name, measure in self.measures.items() if not callable(measure)]
-        if fixed:
+        if fixed := [name for name, measure in self.measures.items() if not callable(measure)]:
             raise ValueError(
                 f"with minus= a measure is a function, taken of both models; {fixed[0]!r} is an array. Leave it out, or show "
                 "HeadMap(after, minus=before)."

@@ -168,11 +168,10 @@ class HeadMap(ChosenHead, anywidget.AnyWidget):
         if minus is not None:
             self._values = _less(self._values, minus, name)
         scale = value_range if minus is None else difference_range
-        unknown = set(ranges) - set(self._values)
-        if unknown:
-            raise ValueError(
-                f"ranges name measures that are not there: {sorted(unknown)}; there are {list(shapes)}."
-            )
+        if unknown := sorted(set(ranges) - set(self._values)):
+            raise ValueError(f"ranges name measures that are not there: {unknown}; there are {list(shapes)}.")
+        if odd := [key for key, ends in ranges.items() if np.shape(ends) != (2,)]:
+            raise ValueError(f"a range is two numbers, (low, high); {odd[0]!r} has {ranges[odd[0]]!r:.40}.")
         return {
             "data": np.stack(list(self._values.values())).tobytes(),
             "shape": list(next(iter(shapes.values()))),

@@ -329,3 +329,14 @@ def _scandir(scan, path):
     if Path(path).name == "closed":
         raise PermissionError(13, "Permission denied", str(path))
     return scan(path)
+
+
+def test_a_line_that_is_not_a_pair_is_left_out_with_its_own_reason(folder, tmp_path, capsys):
+    (tmp_path / "pairs.tsv").write_text(
+        "a cat sat.\tit slept.\na cat.\t\na cat.\na\tb\tc\n", encoding="utf-8"
+    )
+    more = ["--pairs", tmp_path / "pairs.tsv", "--out", tmp_path / "out", "--on-error", "skip", "--quiet"]
+    assert cli.main(["profile", "--model", *map(str, (folder / "model", *more))]) == 0
+    said = capsys.readouterr().err
+    assert "text 2: the second text of the pair is empty" in said
+    assert "text 3: an input is a text, a pair of texts" in said and "text 4: an input is a text" in said

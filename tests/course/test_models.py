@@ -16,6 +16,7 @@ from bertlook_course.decks import (
     stand_in_line,
     subject,
 )
+from bertlook_course.options import model_from_anywhere
 from bertlook_course.syllabus import copy_course
 from bertlook_teach import extract_attention, load_encoder, random_twin
 from bertlook_teach.model import model_title
@@ -167,3 +168,11 @@ def test_a_model_that_cannot_read_is_refused_before_anything_starts(
     with pytest.raises(ValueError, match=words):
         choose_model(str(folder))
     assert "BERTLOOK_MODEL" not in os.environ
+
+
+def test_a_model_in_a_folder_is_found_from_every_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert model_from_anywhere("./mine") == str(tmp_path / "mine")
+    assert model_from_anywhere("mine-random") == f"{tmp_path / 'mine'}-random"
+    assert [model_from_anywhere(name) for name in ("specimen", "a/b-random")] == ["specimen", "a/b-random"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from made import looks_back
 
-from bertlook_teach import Attention
+from bertlook_teach import Attention, extract_attention, load_encoder
 from bertlook_teach.measures import (
     OFFSETS,
     attention_entropy,
@@ -260,6 +260,8 @@ EVEN = {
 
 
 def test_even_attention_gives_every_measure_the_number_worked_out_by_hand():
+    taken = surface_measures(extract_attention(load_encoder("specimen"), "The cat sat."))
+    assert set(taken) == set(ALL) and taken["previous"].shape == (6, 6)
     assert set(ALL) == set(EVEN), "a measure of surface_measures() and its line in EVEN belong together"
     for name, measure in ALL.items():
         assert measure(Tokens(uniform(tokens=7))) == pytest.approx(np.full((2, 3), EVEN[name])), name

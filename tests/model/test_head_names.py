@@ -27,7 +27,7 @@ def test_what_is_no_whole_number_is_no_head(head, specimen):
         partial(head_matrices, specimen),
         partial(head_predictor, specimen),
     ):
-        with pytest.raises(TypeError, match=r"head is a whole number, counted from 0; got"):
+        with pytest.raises(TypeError, match=r"head is a whole number from 0 on; got"):
             ask(0, head)
     with pytest.raises(TypeError, match=r"layer is a whole number"):
         attention.head(head, 0)

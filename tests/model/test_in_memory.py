@@ -28,6 +28,7 @@ from transformers import (
     pipeline,
 )
 
+from bertlook_course.analyses.ablation import head_importance
 from bertlook_teach import HeadExplorer, HeadMap, HeadView, extract_attention, load_encoder
 from bertlook_teach.measures import attention_gradients, profile_heads, value_zeroing
 from bertlook_teach.model import iter_attention, random_twin, read
@@ -203,6 +204,9 @@ REFUSED = [
     (lambda: load_encoder(_other(GPT2Model, GPT2Config, n_embd=4, n_layer=1, n_head=2), TOKENIZER), "looks only backwards"),
     (lambda: load_encoder(_other(T5Model, T5Config, d_model=4, d_kv=2, num_layers=1, num_heads=2, d_ff=4), TOKENIZER), "an encoder-decoder"),
     (lambda: load_encoder(ViTModel(ViTConfig(hidden_size=4, num_hidden_layers=1, num_attention_heads=2, intermediate_size=4, image_size=8, patch_size=4)), TOKENIZER), "has no vocabulary"),
+    (lambda: load_encoder(Own(bert=bert(), prompt=torch.nn.Embedding(3, CONFIG["hidden_size"])), TOKENIZER), r"\.prompt\.weight, which may stand before the words.*load_encoder\(module\.bert, tokenizer"),
+    (lambda: random_twin(load_encoder("specimen"), seed=1.5), "a seed is a whole number from 0 on; got float", TypeError),
+    (lambda: head_importance(bert(), []), r"load_classifier\(folder\) or MaskedLM.*save_pretrained\(folder\)", TypeError),
     (lambda: load_encoder("specimen", TOKENIZER), "got str and a tokenizer, which names and folders bring", TypeError),
     (lambda: load_encoder(3), "takes a name, a folder, or a model in memory .*; got int", TypeError),
     (lambda: extract_attention(bert(), TEXT), r"BertModel, is read through an encoder: .*load_encoder\(model, tokenizer\)", TypeError),

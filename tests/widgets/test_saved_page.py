@@ -12,9 +12,10 @@ import pytest
 from any_view import BAD_NAME, VIEWS, attention, bench, lines, maps
 
 from bertlook_course.widgets import HeadPictures, NeuronView
-from bertlook_press.pages import page_source, precision_note, save_page
+from bertlook_press.pages import page_source, playground_link, precision_note, save_page
 from bertlook_teach.disk import write_file
-from bertlook_teach.views import HeadView
+from bertlook_teach.model import load_encoder
+from bertlook_teach.views import HeadExplorer, HeadView
 
 SENTENCE = ("[CLS]", "the", "cat", "sat", "[SEP]")
 
@@ -93,6 +94,18 @@ def test_a_place_that_cannot_be_written_is_named_with_another(tmp_path):
         save_page(lines(SENTENCE, 2, 3), taken / "page.html")
     with pytest.raises(OSError, match="cannot write"):
         write_file(tmp_path, "a folder, not a file")
+
+
+def test_page_and_link_are_of_the_text_in_view_not_of_one_that_was_refused():
+    explorer = HeadExplorer(load_encoder("specimen"), "The cat sat.")
+    for refused in ("dogs " * 200, ""):
+        explorer.text_box.text.value = refused
+        assert explorer.text_box.message.value and explorer.text_box.shown == ("The cat sat.", None)
+        assert "The cat sat.</h1>" in page_source(explorer) and "text=The+cat+sat.&" in playground_link(
+            explorer
+        )
+    explorer.read("It slept.")
+    assert "text=It+slept.&" in playground_link(explorer)
 
 
 def test_the_heading_is_the_text_and_is_escaped():

@@ -360,6 +360,8 @@ def test_the_map_refuses_what_it_cannot_show():
         HeadMap(VALUES, measure="speed")
     with pytest.raises(ValueError, match=r"ranges name measures that are not there: \['b'\]"):
         HeadMap({"a": VALUES}, ranges={"b": (0, 1)})
+    with pytest.raises(ValueError, match=r"a range is two numbers, \(low, high\); 'a' has 'auto'"):
+        HeadMap({"a": VALUES}, ranges={"a": "auto"})
     with pytest.raises(traitlets.TraitError, match="layer counts from 0 to 1; got 5"):
         HeadMap(VALUES, layer=5)
 

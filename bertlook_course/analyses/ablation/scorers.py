@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from bertlook_teach.model import MASKED_SHARE, choose_masked, import_torch, masked_lm_head
+from bertlook_teach.model import MASKED_SHARE, choose_masked, import_torch, is_in_memory, masked_lm_head
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder
@@ -213,6 +213,11 @@ def as_scorer(thing) -> Scorer:
         return thing
     if hasattr(thing, "encoder") and hasattr(thing, "readout"):
         return ClassifierScorer(thing)
+    if is_in_memory(thing) or isinstance(thing, str):
+        raise TypeError(
+            f"a score needs what load_classifier(folder) or MaskedLM(load_encoder(name)) gives; got {type(thing).__name__}. Save a model "
+            "in memory by model.save_pretrained(folder) and tokenizer.save_pretrained(folder)."
+        )
     raise TypeError(
         f"a score needs a fine-tuned classifier, or MaskedLM(encoder); got {type(thing).__name__}. An encoder alone gives hidden "
         "vectors and no answers."

@@ -30,7 +30,7 @@ def measure_chunk(
     for place, item in enumerate(items):
         try:
             found = reading(item, **options)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:  # of an input that is no text, or not two
             if not skip:
                 raise ValueError(f"item {place} of the corpus: {error}") from None
             skipped.append((place, str(error).splitlines()[0]))

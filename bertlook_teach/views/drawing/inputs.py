@@ -103,7 +103,7 @@ def as_array(values) -> np.ndarray:
     except TypeError:
         raise TypeError(
             f"numbers were expected; got {type(values).__name__}. Of a model, take attention = extract_attention(encoder, text) and a measure "
-            "of it, such as offset_attention(attention)."
+            "of it, such as offset_attention(attention); of a profile, profile.mean(name)."
         ) from None
     except ValueError as error:  # words, or rows of different lengths
         raise ValueError(f"numbers in rows of one length were expected, and NumPy says: {error}") from None

@@ -207,18 +207,14 @@ def _curves(view: OneHead, start, end, floor: float, em: float, *, vertical: boo
             paths.setdefault((level, bool(weight < 0)), []).append(
                 f"M{coordinate(x0)} {coordinate(y0)}{bend}"
             )
+    # In em, a line is a hair for nothing, a third of a letter for all.
     dash = f' stroke-dasharray="{coordinate(0.5 * em)} {coordinate(0.3 * em)}"'
     return [
         f'<path d="{"".join(paths[level, less])}" fill="none" stroke="{LESS if less else LINE}" '
-        f'stroke-width="{coordinate(line_width(level) * em)}" stroke-opacity="{line_opacity(level):.2f}"'
+        f'stroke-width="{coordinate((0.06 + 0.3 * level) * em)}" stroke-opacity="{line_opacity(level):.2f}"'
         f"{dash if less else ''}/>"
         for level, less in sorted(paths)
     ]
-
-
-def line_width(weight: float) -> float:
-    """Width of a line in em: a hair for nothing, a third of a letter for all."""
-    return 0.06 + 0.3 * weight
 
 
 def line_opacity(weight: float) -> float:
