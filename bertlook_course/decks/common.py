@@ -46,28 +46,34 @@ def pretrained(encoder: Encoder, twin: Encoder) -> tuple[Encoder, Encoder]:
 
     What guesses a masked word, or whether one sentence follows another, is lost where a model was trained on: MiniLM has neither.
     """
-    if _has_heads(encoder):
+    if not _lost_heads(encoder):
         return encoder, twin
     return load_encoder("specimen"), load_encoder("specimen-random")
 
 
-def _has_heads(encoder: Encoder) -> bool:
-    try:
-        masked_lm_scorer(encoder)
-        next_sentence_head(encoder)
-    except ValueError:  # either says that there is none
-        return False
-    return True
+def _lost_heads(encoder: Encoder) -> str:
+    """What a model without its heads cannot do, in words; empty where it has both."""
+    lost = []
+    for does, head in (
+        ("guesses words", masked_lm_scorer),
+        ("knows whether a sentence follows", next_sentence_head),
+    ):
+        try:
+            head(encoder)
+        except ValueError:  # it says that there is none
+            lost.append(does)
+    return " or ".join(lost)
 
 
 def stand_in_line(encoder: Encoder):
     """A line for a slide on which the specimen stands in for a model without these heads, as Markdown; None where it does not."""
     from IPython.display import Markdown
 
-    if _has_heads(encoder):
-        return None
-    return Markdown(
-        f"*{short_title(encoder)} has not kept the heads that guess words: here the specimen answers.*"
+    lost = _lost_heads(encoder)
+    return (
+        Markdown(f"*{short_title(encoder)} has no head that {lost}: here the specimen answers.*")
+        if lost
+        else None
     )
 
 

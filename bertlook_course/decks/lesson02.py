@@ -25,8 +25,8 @@ from ..analyses.anatomy import (
 from ..claims import Resources, collect_evidence
 from ..corpora import load_pairs
 from ..metrics import best_index
-from ..render import Estimate, TextTable, figure_picture, line_looks, small_maps, terms_figure
-from .common import LessonDeck, short_title, subject
+from ..render import Estimate, TextTable, answer_picture, figure_picture, line_looks, small_maps, terms_figure
+from .common import LessonDeck, short_title
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
 _TYPE = 18  # points
@@ -348,22 +348,31 @@ class Deck(LessonDeck):
 
     # ---- the answer -------------------------------------------------------------------------------------------
 
-    def answer(self, attention: Attention, other: Attention) -> str:
-        """The lesson's answer, a list in Markdown; the two maps are those of the shuffled text."""
+    def answer(self, attention: Attention, other: Attention) -> Picture:
+        """The lesson's answer; the two maps are those of the shuffled text."""
         (n, of), (excess, _), word = moved(attention, other), self.best["next"], self.best["same_word"][0]
-        finding = "A finding." if excess.value.low > CLEAR else "No finding here."
-        return (
-            f"- **A picture alone is not enough.** {n} of the {of} words and pieces on slide 2 stood in the place of another, "
-            "and one could still tell a story about them.\n"
-            "- **A pattern must beat its null model, on texts not used to choose the head, and the twin must not.** "
-            f"Next word: excess {excess.value} in {self.n_report} pairs, twin {self.twins['next'].value.mean:.3f}. {finding}\n"
-            f"- **{'Not every pattern does' if self.missed else 'Here every pattern does'}.** "
-            f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} pass; *same word* has an excess of {word.value.mean:.3f}"
-            f"{self._same_word_elsewhere()}."
+        same = {f"{self.name}, same word": Estimate(word.value.mean, form=".3f")}
+        if self.others:
+            same[f"{short_title(self.beside)}, same word"] = Estimate(
+                self.others["same_word"].value.mean, form=".3f"
+            )
+        return answer_picture(
+            {
+                "A picture alone is not enough: moved words still tell a story.": {
+                    "words in another's place": Estimate.per_cent(n / of, after=" %")
+                },
+                "A finding beats its null model; the twin does not."
+                if excess.value.low > CLEAR
+                else "No finding: it does not beat its null model.": {
+                    f"{self.name}, next word": Estimate(
+                        excess.value.mean, excess.value.low, excess.value.high
+                    ),
+                    "random twin": Estimate(self.twins["next"].value.mean),
+                },
+                f"{len(self.clear)} of {len(PATTERNS)} patterns beat theirs.": same,
+            },
+            f"Below the first row: excess over the null model in {self.n_report} pairs that did not choose the head.",
         )
-
-    def _same_word_elsewhere(self) -> str:
-        return f", in {subject(self.beside)} {self.others['same_word'].value.mean:.3f}" if self.others else ""
 
     # ---- neurons ----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from ..published import published_layers, published_sst2_entropy, read_published
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     bootstrap_picture,
     figure_picture,
     interval_curves,
@@ -465,8 +466,8 @@ class Deck(LessonDeck):
 
     # ---- the answer -------------------------------------------------------------------------------------------
 
-    def answer(self) -> str:
-        """The lesson's answer, a list in Markdown."""
+    def answer(self) -> Picture:
+        """The lesson's answer."""
         n_heads = self.encoder.n_layers * self.encoder.n_heads
         best, low, high, twin, learnt = self._learnt_next()
         together = replace(
@@ -479,14 +480,25 @@ class Deck(LessonDeck):
             },
         )
         marks, even = ([float(value[0]) for value in together.layer_mean(end)] for end in ("", ", uniform"))
-        wide = np.exp(self.profile.mean("entropy"))
-        return (
-            f"- **At neighbours:** {len(self.neighbour_heads)} of {n_heads} heads give over half to one neighbour. The best "
-            f"next-token head gives {Estimate(best, low, high)}, the twin's {twin:.2f}{': learnt' if learnt else ''}.\n"
-            f"- **At special tokens and punctuation:** `[CLS]`, `[SEP]`, full stops and commas get {Estimate(*marks)} of all attention; "
-            f"uniform attention would give them {even[0]:.2f}. The largest share of a layer goes to {self._said_sinks()}.\n"
-            f"- **From narrow to broad:** the sharpest head effectively looks at {wide.min():.1f} tokens, the broadest at "
-            f"{wide.max():.0f} of {self.lengths.mean():.0f}."
+        wide, one = np.exp(self.profile.mean("entropy")), ".0f"
+        return answer_picture(
+            {
+                f"At neighbours: {len(self.neighbour_heads)} of {n_heads} heads give over half to one"
+                f"{', which is learnt' if learnt else ''}.": {
+                    f"{self.name}, best next-token head": Estimate(best, low, high),
+                    "its random twin": Estimate(twin),
+                },
+                "At special tokens and punctuation.": {
+                    f"{self.name}, all heads": Estimate(*marks),
+                    "baseline: uniform": Estimate(even[0]),
+                },
+                "Some narrowly, some broadly.": {
+                    "sharpest head": Estimate(wide.min(), form=".1f", after=" tokens"),
+                    "broadest head": Estimate(wide.max(), form=one, after=" tokens"),
+                    "length of the texts": Estimate(self.lengths.mean(), form=one, after=" tokens"),
+                },
+            },
+            f"The largest share of a layer goes to {self._said_sinks()}.".replace("`", ""),
         )
 
     def _said_sinks(self) -> str:

@@ -14,7 +14,7 @@ from ..claims import SINKS, Resources, collect_evidence
 from ..claims.lessons.lesson04 import shown_bounds
 from ..metrics import CannotDecide, best_index
 from ..published import published_gradients, published_layers, published_norm_share
-from ..render import Estimate, TextTable, figure_picture, interval_curves, sums_figure
+from ..render import Estimate, TextTable, answer_picture, figure_picture, interval_curves, sums_figure
 from .common import LessonDeck, letter, short_title, subject
 from .lesson04_norms import (
     Statistic,
@@ -408,22 +408,28 @@ class Deck(LessonDeck):
             f"{self._there('zeroing', turn)[0]:.0f} times as far as taking another token's."
         )
 
-    def answer(self) -> str:
-        """The lesson's answer, a list in Markdown."""
+    def answer(self) -> Picture:
+        """The lesson's answer."""
         unit = self._there("zeroing", turn_per_weight)
         weight, added = (self._there("norms", share)[0] for share in (share_of_weights, share_of_norms))
         (sep, other), itself = self.degrees, self.own[0] >= 0.5
-        more = "Not nothing.** So much weight lies there that without"
         fits = "Resting fits better" if 2 * self.rests.count("yes") > len(self.rests) else "Neither fits well"
-        return (
-            f"- **{'Little' if unit[0] < 0.5 else 'Not little'} for its weight.** In layer {self.resting + 1}, `[SEP]` has "
-            f"{weight:.2f} of the weights and {added:.2f} of what is added. A unit of weight on it turns the others "
-            f"{Estimate(*unit)} times as far as elsewhere (n = {self.n_texts}).\n"
-            f"- **{more if sep > other else 'No more than elsewhere.** Without'} a `[SEP]` the others turn {sep:.2f}°, "
-            f"without another token {other:.2f}°.{' Both are small.' if max(sep, other) < 5 else ''}\n"
-            f"- **{fits}; gathering is {'less likely' if itself else 'not excluded'}.** Here `[SEP]` gives {self.own[0]:.2f} to "
-            f"`[SEP]`: it looks at {'itself' if itself else 'its text'}. "
-            f"In BERT-base, layer {self.base_layer + 1}: {self.own_in_base:.2f}."
+        return answer_picture(
+            {
+                f"{'Little' if unit[0] < 0.5 else 'Not little'} for its weight.": {
+                    f"[SEP]'s weight, layer {self.resting + 1}": Estimate(weight),
+                    "[SEP]'s part of what is added": Estimate(added),
+                },
+                "Not nothing: others turn without it." if sep > other else "No more than from elsewhere.": {
+                    "turn without a [SEP]": Estimate(sep, after="°"),
+                    "turn without another token": Estimate(other, after="°"),
+                },
+                f"{fits}; gathering is {'less likely' if itself else 'not excluded'}.": {
+                    f"[SEP] to [SEP], {self.name}": Estimate(self.own[0]),
+                    f"BERT-base, layer {self.base_layer + 1}": Estimate(self.own_in_base),
+                },
+            },
+            f"A unit of weight on [SEP] turns the others {Estimate(*unit)} times as far as elsewhere (n = {self.n_texts}).",
         )
 
     # ---- behind the end ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from ..analyses.anatomy import (
 from ..claims import Resources
 from ..corpora import load_pairs, load_texts, load_treebank
 from ..metrics import accuracy, best_index, cohen_kappa
-from ..render import Estimate, TextTable, fraction_bars
+from ..render import Estimate, TextTable, answer_picture, fraction_bars
 from .common import LessonDeck
 
 LONG, ONE, TWO = "two paragraphs", "one sentence", "two sentences"
@@ -229,17 +229,30 @@ class Deck(LessonDeck):
             f"{twin:.2f} of the random twin's."
         )
 
-    def answer(self, confusion: np.ndarray) -> str:
-        """The lesson's answer, a list in Markdown; ``confusion`` is of the two people on the slide."""
+    def answer(self, confusion: np.ndarray) -> Picture:
+        """The lesson's answer; ``confusion`` is of the two people on the slide."""
         [robust] = self.verdicts_on("robust")
-        unclassified, twin = self.fractions[LONG].mean[4], self.twin_fractions.mean[USEFUL].sum()
-        return (
-            "- **A rule can, and its thresholds matter**: when they are moved at random by up to a fifth, "
-            f"{100 * self.sturdy.kept:.0f} % of the maps keep their class; when all are moved one way, {100 * robust.value:.0f} %. "
-            f"And {100 * unclassified:.0f} % of {self.subject}'s maps fit *no* class.\n"
-            "- **Your neighbour**: the game compares you with the rule, the exercises compare two people. "
-            f"Agreement alone says little: {accuracy(confusion):.2f} went with a kappa of {cohen_kappa(confusion):.2f}.\n"
-            f"- **A kind is not a use**: by the published count {100 * twin:.0f} % of an untrained model's maps are “potentially useful”."
+        shares = {
+            "moved at random": self.sturdy.kept,
+            "all moved one way": robust.value,
+            f"{self.name}, in no class": self.fractions[LONG].mean[4],
+        }
+        return answer_picture(
+            {
+                "A rule can sort them, and its thresholds matter.": {
+                    name: Estimate.per_cent(share, after=" %") for name, share in shares.items()
+                },
+                "Agreement alone says little of your neighbour.": {
+                    "two people agree": Estimate(accuracy(confusion)),
+                    "their kappa": Estimate(cohen_kappa(confusion)),
+                },
+                "A kind is not a use.": {
+                    "random twin, “useful”": Estimate.per_cent(
+                        self.twin_fractions.mean[USEFUL].sum(), after=" %"
+                    )
+                },
+            },
+            "First row: maps that keep their class when thresholds move by up to a fifth. The class's own kappa comes from the game.",
         )
 
     def robust_table(self) -> TextTable:

@@ -25,6 +25,7 @@ from ..published import GUM_RELATIONS, measured_of, published_gum_arcs, publishe
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     arcs_of,
     best_of_figure,
     choices_cell,
@@ -407,28 +408,46 @@ class Deck(LessonDeck):
         ]
         return "\n".join(f"- {line}" for line in lines)
 
-    def answer(self) -> str:
-        """The lesson's answer, a list in Markdown."""
-        whole, dobj, rare = self.stanford["all"], self.stanford["dobj"], self.rarest
-        theirs = published_table_1()
-        gain, low, high = (signed_gain(100 * x) for x in (dobj.gain, dobj.gain_low, dobj.gain_high))
-        return (
-            f"- **In general, none does**: the best head finds {Estimate.per_cent(whole.accuracy, whole.low, whole.high)} % "
-            f"of all arcs, a fixed distance {100 * whole.baseline:.0f} %. "
-            f"BERT-base: {theirs['all'].accuracy} and {theirs['all'].baseline} %.\n"
-            f"- **For single relations, {'some do' if self.winners else 'none surely does'}**: for objects "
-            f"{100 * dobj.accuracy:.0f} against {100 * dobj.baseline:.0f} %, {gain} [{low}, {high}]; "
-            f"BERT-base {theirs['dobj'].accuracy} against {theirs['dobj'].baseline} %. "
-            f"{self.Subject} has one for {len(self.winners)} of {len(self.scored)} relations{self._others()}.\n"
-            f"- **A top score says little**: an untrained network's best head seemed to find {100 * rare.twin_in_sample:.0f} % "
-            f"of {rare.n} cases of `{rare.relation}`; chosen on other sentences, {100 * rare.twin:.0f} %."
+    def answer(self) -> Picture:
+        """The lesson's answer."""
+        whole, dobj, rare, theirs = (
+            self.stanford["all"],
+            self.stanford["dobj"],
+            self.rarest,
+            published_table_1(),
+        )
+        share, printed = partial(Estimate.per_cent, after=" %"), partial(Estimate, form=".1f", after=" %")
+
+        def row(ours, name):
+            base = theirs[name]
+            return {
+                f"{self.name}'s best head": share(ours.accuracy, ours.low, ours.high),
+                "baseline: fixed distance": share(ours.baseline),
+                "BERT-base's best head": printed(base.accuracy),
+            }
+
+        some = (
+            f"For {len(self.winners)} of {len(self.scored)} relations some do"
+            if self.winners
+            else "No relation surely has one"
+        )
+        return answer_picture(
+            {
+                "In general, no head does.": row(whole, "all"),
+                f"{some}. Objects:": row(dobj, "dobj"),
+                "A top score says little.": {
+                    f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
+                    "random twin, chosen elsewhere": share(rare.twin),
+                },
+            },
+            f"Per cent of governors found. {self._others()}",
         )
 
     def _others(self) -> str:
         if self.other is None:
             return ""
         winners = sum(self.other[name].gain_low > 0 for name in self.scored if name in self.other)
-        return f", {subject(self.beside)} for {winners}"
+        return f"With {subject(self.beside)}, {winners} of {len(self.scored)} relations have a head."
 
     def flattery_table(self) -> TextTable:
         """How much choosing and scoring on the same sentences adds, relation by relation."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from ..published import Measured, MeasuredTable, measured_of, published_table_2
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     antecedent_cells,
     figure_picture,
     points_figure,
@@ -35,7 +36,7 @@ from ..render import (
     signed_gain,
     stairs_picture,
 )
-from .common import LessonDeck, letter, short_title, subject
+from .common import LessonDeck, letter, short_title
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs
@@ -326,42 +327,52 @@ class Deck(LessonDeck):
             self.rows, twin=self.twin_rows, kinds=kinds, note=f"Heads are {self.subject}'s. {note}"
         )
 
-    def answer(self) -> str:
-        """The lesson's answer, a list in Markdown."""
-        table_2, of, pairs = published_table_2(), self.of, self.pairs
-        books = measured_of(self.encoder, "LitBank")
-        clearly, there, beside = self.gains["nearest"].low > 0, "", ""
-        said = "beats *nearest*" if clearly else "does not clearly beat *nearest* here"
-        if books is not None:
-            novels = _on_novels(books)
-            there = f", {novels['best head']} against {novels['nearest']} of {_n_on_novels(books)} in LitBank"
-            there += "" if books.current else f" ({books.whose})"
-            if not clearly and "nearest" in _beaten_on_novels(books):
-                said += f"; on more cases {'it does' if books.current else 'an earlier one did'}"
-        if self.of_other is not None:
-            name = f"{subject(self.beside)}'s"
-            beside = f" {name[0].upper()}{name[1:]} finds {_with_interval(self.of_other['best head'])}."
-        low, high = (100 * end for end in pairs.interval)
-        return (
-            f"- **BERT-base's 5-4 knows more than distance**: right in {table_2['best head'].all:.0f} %, "
-            f"*nearest* in {table_2['nearest'].all:.0f}, *head match* in {table_2['head match'].all:.0f}. "
-            f"But the *four sieves* reach {table_2['four sieves'].all:.0f}.\n"
-            f"- **{self.Subject}'s best head {said}**: {_with_interval(of['best head'])} against {_with_interval(of['nearest'])} of "
-            f"{len(self.found)}{there}.{beside}\n"
-            f"- **Where only the meaning decides{self._on_winogender()}"
-            f"our {pairs.n_pairs} pairs both are right in {100 * pairs.both.max():.0f} % [{low:.0f}, {high:.0f}], "
-            f"the best of {pairs.both.size} readings; a rule of place gets {100 * pairs.best_rule:.0f}, guessing 25."
+    def answer(self) -> Picture:
+        """The lesson's answer."""
+        table_2, of, pairs, share = (
+            published_table_2(),
+            self.of,
+            self.pairs,
+            partial(Estimate.per_cent, after=" %"),
+        )
+        printed = partial(Estimate, form=".0f", after=" %")
+        clearly, ours = self.gains["nearest"].low > 0, {}
+        for name, rows in (
+            (self.name, of),
+            *([(short_title(self.beside), self.of_other)] if self.of_other else []),
+        ):
+            best = rows["best head"]
+            ours[f"{name}'s best head"] = share(best.accuracy, best.low, best.high)
+        ours["baseline: nearest"] = share(
+            of["nearest"].accuracy, of["nearest"].low, of["nearest"].high
+        )
+        names, meaning = measured_of(self.encoder, "pronoun pairs"), {}
+        fails = pairs.both.max() <= _BOTH_BY_GUESSING
+        if names is not None:
+            gender = names.value("Winogender", "best head")
+            fails = gender.low <= 50
+            meaning = {"Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
+        low, high = pairs.interval
+        meaning[f"both of a pair ({pairs.n_pairs} pairs)"] = share(pairs.both.max(), low, high)
+        return answer_picture(
+            {
+                "BERT-base's 5-4 knows more than distance.": {
+                    "BERT-base's 5-4": printed(table_2["best head"].all),
+                    "baseline: nearest": printed(table_2["nearest"].all),
+                    "baseline: four sieves": printed(table_2["four sieves"].all),
+                },
+                f"{self.Subject}'s best head {'beats' if clearly else 'does not clearly beat'} nearest.": ours,
+                f"Where only the meaning decides{', it fails' if fails else ''}.": meaning,
+            },
+            f"{self._said_novels()}Guessing gets {'50 % of Winogender and ' if names else ''}25 % of pairs.",
         )
 
-    def _on_winogender(self) -> str:
-        names = measured_of(self.encoder, "pronoun pairs")
-        if names is None:
-            return f"{', it fails' if self.pairs.both.max() <= _BOTH_BY_GUESSING else ''}**: of "
-        gender = names.value("Winogender", "best head")
-        return (
-            f"{', it fails' if gender.low <= 50 else ''}**: right in {gender} of {names.cell('Winogender', 'n')} cases of "
-            "Winogender, guessing 50. Of "
-        )
+    def _said_novels(self) -> str:
+        books = measured_of(self.encoder, "LitBank")
+        if books is None:
+            return ""
+        novels, whose = _on_novels(books), "" if books.current else f" ({books.whose})"
+        return f"LitBank: {novels['best head']} against {novels['nearest']}{whose}. "
 
     def said_on_larger_sets(self) -> str:
         """What docs/results.md says of Winogender and GAP, of the model or, under its own name, of the one beside it."""
@@ -390,10 +401,6 @@ def _points(of: Mapping) -> list[tuple]:
 
 def _behind_sieves(of: Mapping) -> str:
     return signed_gain(100 * (of["best head"].accuracy - of["four sieves"].accuracy))
-
-
-def _with_interval(row) -> str:
-    return f"{100 * row.accuracy:.0f} % [{100 * row.low:.0f}, {100 * row.high:.0f}]"
 
 
 def _on_novels(books: MeasuredTable) -> dict[str, Measured]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..published import Measured, MeasuredTable, measured_of
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     count_verdicts,
     evidence_line,
     figure_picture,
@@ -320,26 +322,36 @@ class Deck(LessonDeck):
             f"{evidence_line()}"
         )
 
-    def answer(self) -> str:
-        """The lesson's question, answered in three lines."""
+    def answer(self) -> Picture:
+        """The lesson's answer."""
         [ahead] = self.verdicts_on("attention-alone-distances")  # attention alone minus distances and words
         rank = {"holds": "less", "does not hold": "as much or more"}.get(ahead.verdict, "about as much")
-        alone, words, untrained = "attention only", "distances and words", "twin's attention only"
-        ewt, elsewhere = measured_of(self.encoder, "probes"), ""
+        alone, words, ewt = "attention only", "distances and words", measured_of(self.encoder, "probes")
+
+        def found(name: str) -> Estimate:
+            return replace(score_cell(self.scores[name]), after=" %")
+
+        compared = {f"{self.name}'s attention": found(alone), "baseline: distances and words": found(words)}
+        elsewhere = f"BERT-base, as printed: {printed(alone):.0f} against {printed(words):.0f}."
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
-            elsewhere = (
-                f"; on EWT {_on_ewt(ewt, alone).value:.0f} against {_on_ewt(ewt, words).value:.0f}{whose}"
+            elsewhere += (
+                f" On EWT: {_on_ewt(ewt, alone).value:.0f} against {_on_ewt(ewt, words).value:.0f}{whose}."
             )
-        if self.other is not None:
-            elsewhere += f"; for {subject(self.beside)} {_leads(self.other)[alone].replace(' points', '')}"
-        return (
-            f"- **A part of it**: all heads together find {self.cell(alone)} % of the governors, the next word "
-            f"{self.cell('right-branching')}, an untrained network's heads {self.cell(untrained)}.\n"
-            f"- **Distances and words know {rank}**: {self.cell(words)} %. Attention alone minus them: {self.leads[alone]}"
-            f"{elsewhere}; BERT-base, as printed, {printed(alone):.0f} against {printed(words):.0f}.\n"
-            f"- **The probe itself learns**: with attention and words it finds {self.cell('attention and words, made up')} % of "
-            f"a made-up grammar; *always the first word* finds {self.first_word:.1f}."
+        return answer_picture(
+            {
+                "All heads together find a part of it.": {
+                    f"{self.name}'s heads": found(alone),
+                    "baseline: the next word": found("right-branching"),
+                    "random twin's heads": found("twin's attention only"),
+                },
+                f"Distances and words know {rank}.": compared,
+                "The probe itself learns.": {
+                    f"{self.name}, made-up grammar": found("attention and words, made up"),
+                    "baseline: the first word": Estimate(self.first_word, form=".1f", after=" %"),
+                },
+            },
+            f"Attention minus distances and words: {self.leads[alone]}. {elsewhere}",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -16,13 +16,14 @@ from ..published import published_map
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     count_verdicts,
     distance_map_figure,
     family_figure,
     figure_picture,
     label_table,
 )
-from .common import LessonDeck, short_title, subject
+from .common import LessonDeck, short_title
 
 N_TEXTS = 40
 N_BESIDE = (
@@ -299,27 +300,35 @@ class Deck(LessonDeck):
         """How many claims hold, and where all of them can be read."""
         return f"{count_verdicts(self.verdicts)} All of them: `{self.claims_command}`, and the handout."
 
-    def answer(self) -> str:
-        """The lesson's question, answered in three lines."""
-        own, untrained = (
-            f"{100 * share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]" for share, low, high in self.same_layer
+    def answer(self) -> Picture:
+        """The lesson's answer."""
+        share = partial(Estimate.per_cent, after=" %")
+        own, untrained = self.same_layer
+        left, base_left = self.unlabelled
+        labels = {f"{self.name}, no label": share(left)}
+        if self.other is not None:
+            labels[f"{short_title(self.beside)}, no label"] = share(
+                (self.other_labels == "unlabelled").mean()
+            )
+        return answer_picture(
+            {
+                "The nearest head is mostly in the same layer."
+                if own[1] > 0.5
+                else "The nearest head: in the same layer?": {
+                    self.name: share(*own),
+                    "random twin": share(*untrained),
+                    "chance": share(self.chance),
+                },
+                "Most heads are of no simple kind."
+                if left > 0.5
+                else "Most heads are of a simple kind.": labels | {"BERT-base, no label": share(base_left)},
+                "A map shows it roughly.": {
+                    f"{self.name}, stress": Estimate(self.map.stress),
+                    "random twin, stress": Estimate(self.twin_map.stress),
+                },
+            },
+            f"The stress of the map is {_how_good(self.map.stress)}. Some of BERT-base's labels come from a treebank.",
         )
-        left, base_left = (f"{100 * share:.0f} %" for share in self.unlabelled)
-        _, within, between = self.groups_table().rows[1]
-        apart = f"{within} nats apart, from others {between}; but " if isinstance(within, Estimate) else ""
-        return (
-            f"- **Neighbours in a layer**: in {self.subject}, for {own} of the heads the nearest head is in their own layer; by chance "
-            f"{100 * self.chance:.0f} %, untrained {untrained}.\n"
-            f"- **Heads of one kind**: {apart}{left} of {self.subject}'s heads have no simple label{self._unlabelled_beside()}, "
-            f"{base_left} of BERT-base's, some of whose labels come from a treebank.\n"
-            f"- **A map shows it roughly**: a stress of {self.map.stress:.2f} is {_how_good(self.map.stress)}. An untrained model gives "
-            f"a map, too: its stress, {self.twin_map.stress:.2f}, is {_how_good(self.twin_map.stress)}."
-        )
-
-    def _unlabelled_beside(self) -> str:
-        if self.other is None:
-            return ""
-        return f", {100 * (self.other_labels == 'unlabelled').mean():.0f} % of {subject(self.beside)}'s"
 
     # ---- behind the answer --------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from ..published import measured_of, published_probing
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     depth_figure,
     depth_panels_figure,
     describe_curves,
@@ -28,6 +29,9 @@ from ..render import (
 from .common import LessonDeck, letter, short_title
 
 PIPELINE = ("pos", "dep", "coref")  # in the order in which they are said to be solved
+
+
+_TASKS = {"pos": "word classes", "dep": "dependencies", "coref": "antecedents", "entity": "entities"}
 
 
 class Deck(LessonDeck):
@@ -241,26 +245,36 @@ class Deck(LessonDeck):
         ]
         return "\n".join(f"- {line}" for line in lines)
 
-    def _gain(self, task: str) -> str:
-        """What the best layer adds, with a depth only where the gain is sure."""
-        curve = self.scores[task].so_far
-        low, high = curve.gain_interval()
-        depth = f" in {self.best[task]}" if curve.sure else ", so no depth can be named"
-        twin = 100 * self.twin_scores[task].so_far.gain
-        return (
-            f"{self.gains[task]:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]{depth} (twin {twin:+.1f})"
+    def _gain(self, task: str) -> Estimate:
+        """What the best layer adds, in points."""
+        low, high = self.scores[task].so_far.gain_interval()
+        return Estimate(self.gains[task], 100 * low, 100 * high, form="+.1f")
+
+    def answer(self) -> Picture:
+        """The lesson's answer."""
+        (_, tie, _), (then, _, _), _ = self.orders.values()
+        sure = {task: self.scores[task].so_far.sure for task in ("pos", "dep", "coref", "entity")}
+        unsure = [_TASKS[task] for task, is_sure in sure.items() if not is_sure]
+        return answer_picture(
+            {
+                "Each gains from depth, if little."
+                if not unsure
+                else f"Most gain from depth; {' and '.join(unsure)}, not surely.": {
+                    f"{self.name}, {_TASKS[task]}"
+                    + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
+                    for task in sure
+                },
+                "A pipeline? Two of the tasks tie." if tie > 0.5 else "A pipeline?": {
+                    "word classes tie with dependencies": Estimate.per_cent(tie, after=" %"),
+                    "dependencies before coreference": Estimate.per_cent(then, after=" %"),
+                },
+            },
+            f"Points gained by the best layer; the twin's: {self._twin_gains(list(sure))}. BERT-base's released scores put the three in the pipeline's "
+            "order, without an interval.",
         )
 
-    def answer(self) -> str:
-        """The lesson's question, answered in three lines."""
-        (_, tie, _), (then, _, _), _ = self.orders.values()
-        return (
-            f"- **Word classes:** {self._gain('pos')}. **Dependencies:** {self._gain('dep')}.\n"
-            f"- **Antecedents:** {self._gain('coref')}. **Entities:** {self._gain('entity')}.\n"
-            f"- **A pipeline?** Word classes and dependencies tie in {100 * tie:.0f} % of the samples; dependencies "
-            f"come before coreference in {100 * then:.0f} %. BERT-base's released "
-            "scores put the three in the pipeline's order, without an interval."
-        )
+    def _twin_gains(self, tasks: list[str]) -> str:
+        return ", ".join(f"{100 * self.twin_scores[task].so_far.gain:+.1f}" for task in tasks)
 
     # ---- behind the answer --------------------------------------------------------------------------------
 

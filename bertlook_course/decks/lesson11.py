@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..published import published_number, published_wmt_significant
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     figure_picture,
     heat_figure,
     prediction_figure,
@@ -335,23 +336,40 @@ class Deck(LessonDeck):
             f"the ledger uses {claim.n}."
         )
 
-    def answer(self) -> str:
-        """The lesson's question, answered in three lines."""
+    def answer(self) -> Picture:
+        """The lesson's answer."""
         change, base = self.effects.loss_change, self.effects.base_losses.mean()
         costly = head_label(*map(int, np.unravel_index(change.argmax(), change.shape)))
         [claim] = self.verdicts_on("first-order")
-        doubt = "; not even its sign is sure" if claim.low < 0 < claim.high else ""
-        fit, added = self.fit[self.name], self.at_share_off
-        size = f"no size (r = {fit:.2f}{doubt})" if fit < 0.3 else f"something of the size (r = {fit:.2f})"
+        fit, added, nats = (
+            self.fit[self.name],
+            self.at_share_off,
+            partial(Estimate, form="+.2f", after=" nats"),
+        )
+        size = "an order, no size" if fit < 0.3 else "an order, something of the size"
         at_once, summed = self.layer_cost[0], self.head_sum[0]
-        return (
-            f"- **One head off:** {100 * self.unnoticed[0]:.0f} % of {self.n_heads} heads are not missed (loss up by less than "
-            f"1 %); beyond chance: {heads_where(self.sure[0])}. Head {costly} costs most, {change.max():+.2f} nats of {base:.2f}; the largest of {self.n_heads} is an "
-            "overestimate.\n"
-            f"- **Many heads off:** all of layer 1 costs {at_once:+.2f} nats, "
-            f"{'more' if at_once > summed else 'less'} than its heads one by one, which add up to {summed:+.2f}.\n"
-            f"- **Known beforehand?** The slope tells {size}. I_h gives an order: 40 % off cost {added['worst']:+.2f} nats, at "
-            f"random {added['random']:+.2f}. So does a rule without a gradient, *upper layers first*: {self.from_above:+.2f}."
+        doubt = "; not even its sign is sure" if claim.low < 0 < claim.high else ""
+        return answer_picture(
+            {
+                "One head off: most are not missed."
+                if self.unnoticed[0] > 0.5
+                else "One head off: most are missed.": {
+                    f"{self.name}, not missed": Estimate.per_cent(
+                        self.unnoticed[0], after=f" % of {self.n_heads}"
+                    )
+                },
+                f"Many heads off cost {'more' if at_once > summed else 'less'} than their sum.": {
+                    f"{self.name}, all of layer 1": nats(at_once),
+                    "its heads one by one, summed": nats(summed),
+                },
+                f"Known beforehand: {size}. 40 % off:": {
+                    "those of the lowest I_h": nats(added["worst"]),
+                    "baseline: upper layers first": nats(self.from_above),
+                    "baseline: at random": nats(added["random"]),
+                },
+            },
+            f"Beyond chance: {heads_where(self.sure[0])}. Head {costly} costs most, {change.max():+.2f} of {base:.2f} nats; the largest of "
+            f"{self.n_heads} is an overestimate. Slope and size: r = {fit:.2f}{doubt}.",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from ..render import (
     Estimate,
     NumberTable,
     TextTable,
+    answer_picture,
     figure_picture,
     heads_figure,
     heat_figure,
@@ -402,38 +403,31 @@ class Deck(LessonDeck):
             f"{len(taught[0].losses)} passes over {self.train.n_texts} texts; scored on {self.test.n_texts} others.",
         )
 
-    def answer(self) -> str:
-        """The lesson's question, answered in three lines."""
-        scores = self.scores[self.name]
-        auc = {name: f"{score.auc:.2f}" for name, score in scores.items()}
-        beside = ""
+    def answer(self) -> Picture:
+        """The lesson's answer."""
+        ours, twin = (self.scores[name] for name in (self.name, "random twin"))
+        one = {self.name: ours[keywords.BEST_HEAD]}
+        low = {f"{self.name}, lowest third": self.thirds[0], f"{self.name}, others": self.thirds[1]}
         if self.other is not None:
-            beside = f", {subject(self.beside)}'s {self.other.comparison.score(keywords.BEST_HEAD).auc:.2f}"
-        return (
-            f"- **One head:** AUC {auc[keywords.BEST_HEAD]} ({self.test.n_texts} texts, chance .50){beside}; without a model, tf-idf "
-            f"{auc['tf-idf']}, RAKE {auc['RAKE']}; a twin that learnt nothing {self.scores['random twin'][keywords.BEST_HEAD].auc:.2f}.\n"
-            f"- **All heads:** {auc[keywords.ALL_HEADS]}, the rules {auc[keywords.RULES_TOGETHER]}. Together the heads "
-            f"{self.said_lift()}.\n"
-            f"- **Which heads?** {self._which_heads()}"
-        )
-
-    def _which_heads(self) -> str:
-        """Whether the heads with the lowest score are those to take."""
-        low, others = self.thirds
-        if low > max(_ABOUT_HALF[1], others):
-            said = f"Here those with the lowest “entropy” do better: AUC {low:.2f}, the others {others:.2f}"
-            if self.other is None:
-                return f"{said}."
-            theirs = "in {} {:.2f} and {:.2f}".format(subject(self.beside), *_thirds(self.other))
-            return f"{said}; {theirs}. What ranks the heads of one model need not rank those of another."
-        said = f"Not those with the lowest “entropy”: {low:.2f}."
-        if low >= _ABOUT_HALF[0]:
-            better = "next to nothing" if low <= _ABOUT_HALF[1] else f"no more than the others, {others:.2f}"
-            return f"{said} About key words they say {better}."
-        better = "still no" if 1 - low < self.scores[self.name]["pieces"].auc else "then"
-        return (
-            f"{said} They look *away* from key words; turned round, {1 - low:.2f}, they are {better} better than the number of "
-            "wordpieces (slide 7)."
+            beside = short_title(self.beside)
+            low |= dict(zip((f"{beside}, lowest third", f"{beside}, others"), _thirds(self.other)))
+        one |= {"random twin": twin[keywords.BEST_HEAD], "baseline: tf-idf": ours["tf-idf"]}
+        return answer_picture(
+            {
+                f"One head does {_beside_counting(ours)} counting.": {
+                    name: Estimate(score.auc) for name, score in one.items()
+                },
+                f"All heads{' add' if ours[keywords.BOTH].auc > twin[keywords.BOTH].auc else ' add nothing'} to the rules.": {
+                    "baseline: rules alone": Estimate(ours[keywords.RULES_TOGETHER].auc, form=".3f"),
+                    f"{self.name}'s heads and rules": Estimate(ours[keywords.BOTH].auc, form=".3f"),
+                    "random twin's heads and rules": Estimate(twin[keywords.BOTH].auc, form=".3f"),
+                },
+                "The lowest “entropy” is "
+                f"{'a guide' if self.other is None and self.thirds[0] > self.thirds[1] else 'no sure guide'}.": {
+                    name: Estimate(auc) for name, auc in low.items()
+                },
+            },
+            f"AUC on {self.test.n_texts} texts; by chance .50. All heads without the rules: {ours[keywords.ALL_HEADS].auc:.2f}.",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -495,6 +489,11 @@ class Deck(LessonDeck):
 def _by_head(found: lesson12.Measured) -> dict[str, np.ndarray]:
     """Quantities of each head, mean over the texts that report: (layer, head)."""
     return {name: values.mean(axis=0) for name, values in found.heads[1].items()}
+
+
+def _beside_counting(scores) -> str:
+    ahead = scores[keywords.BEST_HEAD].auc - scores["tf-idf"].auc
+    return "about as well as" if abs(ahead) < 0.05 else "better than" if ahead > 0 else "worse than"
 
 
 def _thirds(found: lesson12.Measured) -> tuple[float, float]:

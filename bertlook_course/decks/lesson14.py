@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..published import measured, published_cosines, published_gains, published_
 from ..render import (
     Estimate,
     TextTable,
+    answer_picture,
     depth_panels_figure,
     figure_picture,
     heat_figure,
@@ -274,25 +275,38 @@ class Deck(LessonDeck):
             f"control {seeds['control']}; before {Estimate(f1['before'][0], low, high)}. The map: mean of the seeds."
         )
 
-    def answer(self) -> str:
-        """The lesson's question, answered in three lines."""
+    def answer(self) -> Picture:
+        """The lesson's answer."""
         times, found, f1 = self.last_to_first, self.contrast, self.best_f1
         more, twin, whose = _longer_training()
-        [over_sentences] = self.verdicts_on("negation-over-control")
         learnt = min(f1["negation"]) > max(*f1["control"], f1["before"][0])
-        title = "One head may learn it" if learnt else "We cannot say that a head learns it"
-        listed = float(self.rules["the nearest word on a list of cues"].f1)
-        heads = "" if found.p < 0.05 or learnt else "**No head that we can name.** "
-        return (
-            f"{heads}{'The last layers move most after either task.' if min(times.values()) > 1 else ''}\n\n- **Change:** after negation layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer "
-            f"1, after the control {times['control']:.1f} times (first seed). {self.ours.matched['negation'].kept} of "
-            f"{self.n_heads} heads are still matched with themselves.\n"
-            f"- **The task, on average?** Negation minus control {100 * found.difference:+.1f} points of F1, p = {found.p:.2f}: "
-            f"{self.ours.n_seeds} seeds cannot tell. After ten rounds and five seeds ({whose}) {more:+.1f}, the twin {twin:+.1f}. "
-            f"Over sentences, without the seeds (slide 18): {over_sentences.verdict}.\n"
-            f"- **{title}:** {head_label(*self.best)}, best on the sentences tuned on, goes from {f1['before'][0]:.2f} to {np.mean(f1['negation']):.2f} after "
-            f"negation, {np.mean(f1['control']):.2f} after the control. A list of cues, which reads no head, gets {listed:.2f} "
-            "(slide 13)."
+        points = partial(Estimate, form="+.1f", after=" points")
+        head = head_label(*self.best)
+        return answer_picture(
+            {
+                "The last layers move most."
+                if min(times.values()) > 1
+                else "Do the last layers move most?": {
+                    f"after {task}": Estimate(times[task], form=".1f", after=" times layer 1")
+                    for task in ("negation", "control")
+                },
+                "The task, on average? Too few seeds to tell."
+                if found.p >= 0.05
+                else "The task matters on average.": {
+                    f"{self.ours.n_seeds} seeds": points(100 * found.difference),
+                    "5 seeds, ten rounds": points(more),
+                    "random twin, the same": points(twin),
+                },
+                "One head may learn it." if learnt else "No head that we can name learns it.": {
+                    f"{head} before": Estimate(f1["before"][0]),
+                    f"{head} after negation": Estimate(np.mean(f1["negation"])),
+                    f"{head} after control": Estimate(np.mean(f1["control"])),
+                    "baseline: a list of cues": Estimate(
+                        float(self.rules["the nearest word on a list of cues"].f1)
+                    ),
+                },
+            },
+            f"Second row: F1 after negation minus after control, p = {found.p:.2f}; ten rounds: {whose}. {head} was best on the sentences tuned on.",
         )
 
 

@@ -97,6 +97,7 @@ from .heads.small_maps import small_maps as small_maps
 from .heads.tables import attention_table as attention_table
 from .heads.tables import format_strongest_heads as format_strongest_heads
 from .heads.tables import head_map_table as head_map_table
+from .pictures.answer_picture import answer_picture as answer_picture
 from .pictures.course_pictures import four_questions_picture as four_questions_picture
 from .pictures.course_pictures import keys_picture as keys_picture
 from .pictures.course_pictures import ledger_line_picture as ledger_line_picture

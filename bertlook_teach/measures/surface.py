@@ -158,7 +158,7 @@ def _checked_rows(weights):
         total = float(sums[where])
         raise ValueError(
             f"attention rows must sum to 1; {place} sums to {total:.3f}. "
-            "Were keys dropped without renormalising, or scores passed in place of weights?"
+            "Were keys dropped without renormalising, scores passed in place of weights, or is the model in training, with dropout (call model.eval())?"
         )
     return weights
 

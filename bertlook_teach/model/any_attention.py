@@ -170,7 +170,7 @@ def check_weights(
     With ``whole``, each row must sum to 1.
     """
     sums = weights.sum(axis=-1)
-    scores = "Are these scores from before the softmax?"
+    scores = "Are these scores from before the softmax, or of a model in training, with dropout (call model.eval())?"
     wrong = {
         "must be finite": (
             ~np.isfinite(weights),

@@ -189,19 +189,18 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
         gain, bias = (_parameter(encoder, f"embeddings.LayerNorm.{part}") for part in ("weight", "bias"))
         return EmbeddingParts(reading.tokens, **{k: v[0] for k, v in parts.items()}, gain=gain, bias=bias)
     block = getattr(encoder.model, "embeddings", None)
-    names = {
-        "token": "word_embeddings",
-        "position": "position_embeddings",
-        "segment": "token_type_embeddings",
-    }
-    modules = {part: getattr(block, name, None) for part, name in names.items()}
+    names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+    modules = {p: getattr(block, name, None) for p, name in zip(("token", "position", "segment"), names)}
     norm = getattr(block, "LayerNorm", None)
     _require_bert(encoder)
     missing = [part for part, module in modules.items() if module is None]
-    if missing or norm is None:
+    missing += ["normalised"] * (norm is None) + ["unprojected"] * hasattr(
+        encoder.model, "embeddings_project"
+    )
+    if missing:
         raise ValueError(
-            f"{encoder.name} ({encoder.model.config.model_type}) has no {' and no '.join(missing or ['normalised'])} embedding, "
-            "so its input cannot be taken apart in this way. BERT, RoBERTa and ELECTRA can."
+            f"{encoder.name} ({encoder.model.config.model_type}) has no {' and no '.join(missing)} embedding, so its input cannot be taken "
+            "apart in this way. BERT and RoBERTa can, and an ELECTRA whose embeddings are as wide as its layers."
         )
     seen: dict[str, np.ndarray] = {}
 

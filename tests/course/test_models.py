@@ -5,6 +5,7 @@ import os
 
 import pytest
 import tiny
+from transformers import BertConfig, BertForMaskedLM
 
 from bertlook_course.claims import find_misconceptions
 from bertlook_course.decks import (
@@ -101,13 +102,21 @@ def test_a_view_of_another_model_than_the_specimen_says_which_it_is():
     }
 
 
-def test_the_specimen_stands_in_where_a_model_cannot_guess_words_and_a_line_says_so():
+def test_the_specimen_stands_in_for_a_model_without_a_head_and_a_line_says_which(tmp_path):
     minilm, specimen = load_encoder("minilm"), load_encoder("specimen")
     assert pretrained(specimen, None) == (specimen, None) and stand_in_line(specimen) is None
     stand_ins = pretrained(minilm, random_twin(minilm))
     assert [model.name for model in stand_ins] == ["specimen", "specimen-random"]
     said = stand_in_line(minilm).data
-    assert "MiniLM" in said and "the specimen answers" in said
+    assert (
+        said
+        == "*MiniLM has no head that guesses words or knows whether a sentence follows: here the specimen answers.*"
+    )
+    folder = tiny.save_tiny_model(tmp_path)
+    BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
+    assert (
+        " has no head that knows whether a sentence follows: here" in stand_in_line(load_encoder(folder)).data
+    )
 
 
 def test_misconceptions_are_tried_on_the_model_that_is_named():

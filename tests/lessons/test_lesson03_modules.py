@@ -263,8 +263,9 @@ def test_the_deck_speaks_of_the_models_it_is_given_and_of_the_token_each_rests_o
     ):
         deck = slides.Deck(encoder, twin, beside=beside)
         assert f"{rests} gets more attention" in deck.sink_question() and other in deck.said_sink(recording)
-        said = words_of(deck.corpus_table(), deck.twin_table(), deck.answer())
-        assert "specimen" not in said and deck.name in said and deck.subject in deck.answer()
+        answer = deck.answer()
+        said = words_of(deck.corpus_table(), deck.twin_table(), answer.sentence, answer.caption)
+        assert "specimen" not in said and deck.name in answer.sentence and deck.subject in answer.caption
     said = words_of(deck.focus_pictures()["all tokens"], deck.twin_table())
     assert (
         "specimen" not in said and "MiniLM falls from" in said and "somebody is sharpest in layer 1" in said

@@ -137,7 +137,7 @@ def shown_in(deck) -> str:
         deck.said_share(),
         deck.said_turn(),
         deck.said_answer(),
-        deck.answer(),
+        deck.answer().sentence,
     ]
     return words_of(*pictures, *tables, *said, deck.said_left(), deck.said_rollout())
 
@@ -157,7 +157,7 @@ def test_where_there_is_no_loss_the_specimen_lends_its_gradients_and_no_row_of_t
     assert deck.said_ratio().startswith(f"{deck.stands_in}**The specimen: ")
     assert deck.left_table().caption.startswith(deck.stands_in) and "In the specimen " in deck.said_left()
     assert "specimen" not in words_of(
-        deck.said_share(), deck.said_turn(), deck.answer(), deck.rollout_table()
+        deck.said_share(), deck.said_turn(), deck.answer().sentence, deck.rollout_table()
     )
     (gradient,) = [row for row in deck.answer_table().rows if row[1] == "gradient"]
     assert [str(cell) for cell in gradient[-3:]] == ["-", "-", "not measured"] and len(deck.rests) == 3

@@ -155,7 +155,7 @@ def said_by(deck):
         deck.pairs_picture(),
         deck.limits(),
     )
-    return "\n".join(map(str, (*shown, *more, deck.links_table(), deck.answer())))
+    return "\n".join(map(str, (*shown, *more, deck.links_table(), deck.answer().sentence)))
 
 
 def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
@@ -168,7 +168,7 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     assert (
         "On another treebank (EWT), the specimen: " in text and "n EWT 5" not in text
     )  # nothing there is its own
-    assert "; for the specimen " in deck.answer() and " with the specimen's. " in deck.fits_sentence()
+    assert " with the specimen's. " in deck.fits_sentence()
     assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
 
 
@@ -182,7 +182,7 @@ def test_of_the_specimen_the_deck_quotes_the_larger_treebank(deck, specimen):
     of_specimen = deck_of_08.Deck(specimen, deck.twin, beside=specimen)
     assert of_specimen.beside is None and "… on EWT" in of_specimen.probes_picture().svg
     assert re.search(r"; −.* on EWT \([\d,]+ words, (the|an earlier) specimen, docs/results.md\)", of_specimen.probes_picture().sentence)  # fmt: skip
-    assert "; on EWT " in of_specimen.answer() and "; for the" not in of_specimen.answer()
+    assert " On EWT: " in of_specimen.answer().caption
 
 
 def test_a_fit_that_is_cut_short_is_named(halves):

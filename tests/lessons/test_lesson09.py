@@ -253,7 +253,9 @@ def test_the_deck_speaks_of_the_models_it_is_given(specimen, monkeypatch):
             )
         ),
     )
-    said = words_of(*shown, deck.nearest_answer(), deck.labels_answer(), deck.whole_heads(), deck.answer())
+    said = words_of(
+        *shown, deck.nearest_answer(), deck.labels_answer(), deck.whole_heads(), deck.answer().sentence
+    )
     assert "specimen" not in said and said.count("somebody") >= 8 and said.count("other 12") >= 3
     assert [row[0] for row in deck.nearest_table().rows] == [
         "somebody",

@@ -119,7 +119,8 @@ def walked(encoder, layer, head, stream):
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "electra"])
 def test_the_walk_gives_the_attention_of_the_model(tmp_path, family):
-    encoder = load_encoder(save_tiny_model(tmp_path, family), device="cpu")
+    changes = {"embedding_size": WIDTH} if family == "electra" else {}
+    encoder = load_encoder(save_tiny_model(tmp_path, family, **changes), device="cpu")
     attention = extract_attention(encoder, TEXT, vectors=True)
     parts = embedding_parts(encoder, TEXT)
     assert parts.tokens == attention.tokens
@@ -210,3 +211,10 @@ def test_other_models_are_refused_with_what_to_use(tmp_path, family):
         head_matrices(encoder, 0, 0)
     with pytest.raises(ValueError, match="BERT, RoBERTa and ELECTRA can"):
         embedding_parts(encoder, "the cat")
+
+
+def test_an_input_that_is_projected_after_its_norm_is_refused_and_its_heads_are_not(tmp_path):
+    encoder = load_encoder(save_tiny_model(tmp_path, "electra"), device="cpu")
+    with pytest.raises(ValueError, match="electra.* has no unprojected embedding.*embeddings are as wide"):
+        embedding_parts(encoder, "the cat")
+    assert head_matrices(encoder, 0, 0).query.shape[1] == encoder.head_size

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bertlook_teach.views import INK, MUTED, RULE, Picture, coordinate, model_of, text, text_width, with_minus
+from bertlook_teach.views import INK, MUTED, RULE, Picture, coordinate, text, text_width, with_minus
 
 from ..drawing.layout import broken_lines
-from ..drawing.marks import MODELS, OTHERS, bar_of
+from ..drawing.marks import bar_look
 from ..drawing.text_table import Estimate, TextTable
 
-_WIDTH, _EM, _LINE = 1180.0, 30.0, 38.0
-_SAID, _START, _END = 385.0, 770.0, 990.0  # how wide the findings are; where bars begin, and the longest ends
+_WIDTH, _EM, _LINE = 1180.0, 30.0, 36.0
+_FINDING = 310.0  # how wide a finding is at least, and how long the longest bar
+_BOLD = 1.05  # times as wide
 
 
 def answer_picture(findings: Mapping[str, Mapping[str, Estimate]], caption: str = "") -> Picture:
     """One row a finding: the sentence, and a bar with its number for each measure that it compares.
 
-    A model's bar looks as everywhere. Bars begin at 0; where every number of a row is in per cent, the scale ends at 100, else at the row's
-    largest number.
+    A model's bar looks as everywhere. Bars begin at 0. Per cent end at 100, numbers of no more than 1 at 1, others at the row's largest.
 
     Parameters
     ----------
     findings : mapping of str to mapping of str to Estimate
         Each finding, and its measures by name.
     caption : str, optional
-        In place of "Each row has its own scale." beneath it.
+        What else is to be said.
 
     Examples
     --------
@@ -33,15 +33,18 @@ def answer_picture(findings: Mapping[str, Mapping[str, Estimate]], caption: str 
     Picture: One head does. (best head 0.90, random twin 0.10)
     """
     body, top = [], 0.0
+    widest = max(text_width(name, _EM) for measures in findings.values() for name in measures)
+    start = _FINDING + widest + 40
     for finding, measures in findings.items():
-        lines = broken_lines(finding, _EM * 1.04, _SAID)  # in bold
-        high = _LINE * max(len(lines), len(measures)) + 24
+        own = max(text_width(name, _EM) for name in measures)
+        lines = broken_lines(finding, _EM * _BOLD, start - own - 40)
+        high = _LINE * max(len(lines), len(measures)) + 20
         if top:
             body.append(f'<path d="M0 {coordinate(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         first = top + (high - _LINE * (len(lines) - 1)) / 2
         bold = ' font-weight="700"'
         body += [text(0, first + _LINE * k, line, extra=bold) for k, line in enumerate(lines)]
-        body += _bars(measures, top + (high - _LINE * (len(measures) - 1)) / 2)
+        body += _bars(measures, start, top + (high - _LINE * (len(measures) - 1)) / 2)
         top += high
     said = " ".join(
         f"{finding} ({', '.join(f'{name} {value}' for name, value in measures.items())})"
@@ -58,24 +61,25 @@ def answer_picture(findings: Mapping[str, Mapping[str, Estimate]], caption: str 
         said,
         _EM,
         numbers=(TextTable(["finding", "measure", "value"], rows),),
-        caption=caption or "Each row has its own scale.",
+        caption=caption,
         wide=True,
     )
 
 
-def _bars(measures: Mapping[str, Estimate], y: float) -> list[str]:
+def _bars(measures: Mapping[str, Estimate], start: float, y: float) -> list[str]:
     c, ends = coordinate, [number for value in measures.values() for number in value.numbers]
-    shares = all(value.after.lstrip().startswith("%") for value in measures.values())
-    low, high = min(0.0, *ends), 100.0 if shares else max(0.0, *ends)
-    scale = (_END - _START) / ((high - low) or 1.0)
-    zero, body = _START - low * scale, []
+    shares = any(value.after.lstrip().startswith("%") for value in measures.values())
+    low, high = min(0.0, *ends), 100.0 if shares else max(1.0, *ends)
+    printed = max(text_width(str(value), _EM) for value in measures.values())
+    scale = min(_FINDING, _WIDTH - 20 - printed - start) / (high - low)
+    zero, body = start - low * scale, []
     for k, (name, value) in enumerate(measures.items()):
         middle, (number, least, most) = y + _LINE * k, value.numbers
-        look = bar_of(MODELS.get(model_of(name) or "", OTHERS[0]))
+        look = bar_look(name)
         fill, edge = (look.get(key, look.get("color")) for key in ("facecolor", "edgecolor"))
         left, right = sorted((zero, zero + number * scale))
         body += [
-            text(_START - 14, middle, name, anchor="end", fill=INK),
+            text(start - 14, middle, name, anchor="end", fill=INK),
             f'<rect x="{c(left)}" y="{c(middle - 11)}" width="{c(right - left)}" height="22" fill="{fill}" stroke="{edge}" stroke-width="2"/>',
         ]
         if least < most:
@@ -83,10 +87,7 @@ def _bars(measures: Mapping[str, Estimate], y: float) -> list[str]:
             body.append(
                 f'<path d="M{c(reach[0])} {c(middle + 14)}H{c(reach[1])}" stroke="{MUTED}" stroke-width="4"/>'
             )
-        said = with_minus(str(value))
-        body.append(
-            text(min(max(right, zero + most * scale) + 12, _WIDTH - text_width(said, _EM)), middle, said)
-        )
+        body.append(text(max(right, zero + most * scale) + 12, middle, with_minus(str(value))))
     body.append(
         f'<path d="M{c(zero)} {c(y - 16)}V{c(y + _LINE * (len(measures) - 1) + 16)}" stroke="{INK}" stroke-width="2"/>'
     )
