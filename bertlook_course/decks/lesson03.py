@@ -483,13 +483,13 @@ class Deck(LessonDeck):
         wide, one = np.exp(self.profile.mean("entropy")), ".0f"
         return answer_picture(
             {
-                f"At neighbours: {len(self.neighbour_heads)} of {n_heads} heads give over half to one"
-                f"{', which is learnt' if learnt else ''}.": {
-                    f"{self.name}, best next-token head": Estimate(best, low, high),
-                    "its random twin": Estimate(twin),
+                f"At neighbours: {len(self.neighbour_heads)} of {n_heads} heads give over half to one. The best"
+                f"{', learnt' if learnt else ''}:": {
+                    f"{self.name}, next token": Estimate(best, low, high),
+                    "random twin": Estimate(twin),
                 },
                 "At special tokens and punctuation.": {
-                    f"{self.name}, all heads": Estimate(*marks),
+                    self.name: Estimate(*marks),
                     "baseline: uniform": Estimate(even[0]),
                 },
                 "Some narrowly, some broadly.": {

@@ -343,9 +343,7 @@ class Deck(LessonDeck):
         ):
             best = rows["best head"]
             ours[f"{name}'s best head"] = share(best.accuracy, best.low, best.high)
-        ours["baseline: nearest"] = share(
-            of["nearest"].accuracy, of["nearest"].low, of["nearest"].high
-        )
+        ours["baseline: nearest"] = share(of["nearest"].accuracy, of["nearest"].low, of["nearest"].high)
         names, meaning = measured_of(self.encoder, "pronoun pairs"), {}
         fails = pairs.both.max() <= _BOTH_BY_GUESSING
         if names is not None:

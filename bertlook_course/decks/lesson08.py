@@ -329,9 +329,9 @@ class Deck(LessonDeck):
         alone, words, ewt = "attention only", "distances and words", measured_of(self.encoder, "probes")
 
         def found(name: str) -> Estimate:
-            return replace(score_cell(self.scores[name]), after=" %")
+            return replace(score_cell(self.scores[name]), form=".0f", after=" %")
 
-        compared = {f"{self.name}'s attention": found(alone), "baseline: distances and words": found(words)}
+        compared = {f"{self.name}'s attention": found(alone), "baseline: distances, words": found(words)}
         elsewhere = f"BERT-base, as printed: {printed(alone):.0f} against {printed(words):.0f}."
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
@@ -348,7 +348,7 @@ class Deck(LessonDeck):
                 f"Distances and words know {rank}.": compared,
                 "The probe itself learns.": {
                     f"{self.name}, made-up grammar": found("attention and words, made up"),
-                    "baseline: the first word": Estimate(self.first_word, form=".1f", after=" %"),
+                    "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },
             },
             f"Attention minus distances and words: {self.leads[alone]}. {elsewhere}",

@@ -260,8 +260,7 @@ class Deck(LessonDeck):
                 "Each gains from depth, if little."
                 if not unsure
                 else f"Most gain from depth; {' and '.join(unsure)}, not surely.": {
-                    f"{self.name}, {_TASKS[task]}"
-                    + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
+                    _TASKS[task] + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
                     for task in sure
                 },
                 "A pipeline? Two of the tasks tie." if tie > 0.5 else "A pipeline?": {
@@ -271,6 +270,7 @@ class Deck(LessonDeck):
             },
             f"Points gained by the best layer; the twin's: {self._twin_gains(list(sure))}. BERT-base's released scores put the three in the pipeline's "
             "order, without an interval.",
+            model=self.name,
         )
 
     def _twin_gains(self, tasks: list[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bertlook_teach.views import INK, MUTED, RULE, Picture, coordinate, text, text_width, with_minus
+from bertlook_teach.views import INK, MUTED, RULE, Picture, coordinate, model_of, text, text_width, with_minus
 
 from ..drawing.layout import broken_lines
 from ..drawing.marks import bar_look
@@ -15,7 +15,9 @@ _FINDING = 310.0  # how wide a finding is at least, and how long the longest bar
 _BOLD = 1.05  # times as wide
 
 
-def answer_picture(findings: Mapping[str, Mapping[str, Estimate]], caption: str = "") -> Picture:
+def answer_picture(
+    findings: Mapping[str, Mapping[str, Estimate]], caption: str = "", *, model: str = ""
+) -> Picture:
     """One row a finding: the sentence, and a bar with its number for each measure that it compares.
 
     A model's bar looks as everywhere. Bars begin at 0. Per cent end at 100, numbers of no more than 1 at 1, others at the row's largest.
@@ -26,6 +28,8 @@ def answer_picture(findings: Mapping[str, Mapping[str, Estimate]], caption: str 
         Each finding, and its measures by name.
     caption : str, optional
         What else is to be said.
+    model : str, optional
+        Whose the bars are that name no model.
 
     Examples
     --------
@@ -44,7 +48,7 @@ def answer_picture(findings: Mapping[str, Mapping[str, Estimate]], caption: str 
         first = top + (high - _LINE * (len(lines) - 1)) / 2
         bold = ' font-weight="700"'
         body += [text(0, first + _LINE * k, line, extra=bold) for k, line in enumerate(lines)]
-        body += _bars(measures, start, top + (high - _LINE * (len(measures) - 1)) / 2)
+        body += _bars(measures, model, start, top + (high - _LINE * (len(measures) - 1)) / 2)
         top += high
     said = " ".join(
         f"{finding} ({', '.join(f'{name} {value}' for name, value in measures.items())})"
@@ -66,7 +70,7 @@ def answer_picture(findings: Mapping[str, Mapping[str, Estimate]], caption: str 
     )
 
 
-def _bars(measures: Mapping[str, Estimate], start: float, y: float) -> list[str]:
+def _bars(measures: Mapping[str, Estimate], model: str, start: float, y: float) -> list[str]:
     c, ends = coordinate, [number for value in measures.values() for number in value.numbers]
     shares = any(value.after.lstrip().startswith("%") for value in measures.values())
     low, high = min(0.0, *ends), 100.0 if shares else max(1.0, *ends)
@@ -75,7 +79,7 @@ def _bars(measures: Mapping[str, Estimate], start: float, y: float) -> list[str]
     zero, body = start - low * scale, []
     for k, (name, value) in enumerate(measures.items()):
         middle, (number, least, most) = y + _LINE * k, value.numbers
-        look = bar_look(name)
+        look = bar_look(name if model_of(name) else model)
         fill, edge = (look.get(key, look.get("color")) for key in ("facecolor", "edgecolor"))
         left, right = sorted((zero, zero + number * scale))
         body += [
