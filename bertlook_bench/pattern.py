@@ -71,8 +71,9 @@ def _items(kind: str, paths: Sequence[Path], on_error: str, broken: list) -> Ite
 
 
 def _is_whole(item: str | tuple[str, str]) -> bool:
+    parts = (item,) if isinstance(item, str) else item
     try:
-        return all(part.strip().encode() for part in ((item,) if isinstance(item, str) else item))
+        return (isinstance(item, str) or len(item) == 2) and all(part.strip().encode() for part in parts)
     except UnicodeEncodeError:  # a byte that is not a character
         return False
 

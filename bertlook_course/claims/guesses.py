@@ -11,6 +11,8 @@ import hmac
 import json
 import unicodedata
 
+import numpy as np
+
 
 def commit(guess, *, secret: str = "") -> str:
     """The digest that locks a guess: SHA-256, 64 hexadecimal digits.
@@ -71,6 +73,8 @@ def _plain(guess):
     """As JSON has it, so that the same guess is the same text everywhere."""
     if isinstance(guess, str):
         return unicodedata.normalize("NFC", guess).strip()
+    if isinstance(guess, np.generic):
+        guess = guess.item()  # of a mean, or a place of the largest
     if guess is None or isinstance(guess, (bool, int, float)):
         return guess
     if isinstance(guess, (list, tuple)):

@@ -281,16 +281,15 @@ class Deck(LessonDeck):
         return f"**{found}**: {len(self.winners)} of the {len(self.scored)} that are frequent enough{named}."
 
     def gain_picture(self) -> Picture:
-        """The model's gains over the best offset with their intervals, those of the model beside it, and BERT-base's printed ones."""
+        """The model's gains over the best offset with their intervals, and BERT-base's printed ones."""
         printed = printed_gains()
         shown = [name for name in printed if name in self.stanford]
+        shown.sort(key=lambda name: -self.stanford[name].gain)
         series = {self.name: _gains(self.stanford, shown)}
-        if self.other is not None:
-            series[short_title(self.beside)] = _gains(self.other, shown)
         series["BERT-base, printed"] = {name: printed[name] for name in shown}
         return figure_picture(
             gain_figure(series, shown),
-            f"{self.said_elsewhere()} Lines: 95 %, over documents. BERT-base: chosen on the sentences that it is scored on.",
+            f"Lines: 95 %, over documents. BERT-base: chosen on the sentences that it is scored on. {self.said_elsewhere()}",
         )
 
     def said_elsewhere(self) -> str:
@@ -303,11 +302,8 @@ class Deck(LessonDeck):
         there = [
             (elsewhere.value(name, "gain").value, name) for name in self.winners if name in elsewhere.rows
         ]
-        said = ", ".join(
-            f"{name} {100 * self.stanford[name].gain:+.0f} ({gain:+.0f})"
-            for gain, name in sorted(there, reverse=True)
-        )
-        return f"{elsewhere.whose}, here and (on 2,001 sentences of EWT, {elsewhere.page}): {said}."
+        said = ", ".join(f"{name} {gain:+.0f}" for gain, name in sorted(there, reverse=True))
+        return f"The same gains of {elsewhere.whose} on 2,001 sentences of EWT ({elsewhere.page}): {said}."
 
     def gains_table(self, relations: Sequence[str]) -> TextTable:
         """Best head, best offset and gain, relation by relation; the other model's gain and BERT-base's printed one beside them."""

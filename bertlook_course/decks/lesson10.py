@@ -264,8 +264,8 @@ class Deck(LessonDeck):
                     for task in sure
                 },
                 "A pipeline? Two of the tasks tie." if tie > 0.5 else "A pipeline?": {
-                    "word classes tie with dependencies": Estimate.per_cent(tie, after=" %"),
-                    "dependencies before coreference": Estimate.per_cent(then, after=" %"),
+                    "the first two tie": Estimate.per_cent(tie, after=" %"),
+                    "antecedents come last": Estimate.per_cent(then, after=" %"),
                 },
             },
             f"Points gained by the best layer; the twin's: {self._twin_gains(list(sure))}. BERT-base's released scores put the three in the pipeline's "

@@ -312,15 +312,17 @@ class Deck(LessonDeck):
     def pruning_picture(self) -> Picture:
         """The loss as more and more heads go, in three orders."""
         orders = {"least first": "worst", "most first": "best", "random": "random"}
-        lines = {
-            name: {said: curves[key] for said, key in orders.items()} for name, curves in self.pruned.items()
+        ours = self.pruned[self.name]
+        lines = {self.name: {said: ours[key] for said, key in orders.items()}}
+        lines[self.name] |= {
+            f"{name}, any order": curves["random"]
+            for name, curves in self.pruned.items()
+            if name != self.name
         }
-        bands = {name: curves["orders"] for name, curves in self.pruned.items()}
+        bands = {self.name: ours["orders"]}
         added = self.at_share_off
         return figure_picture(
-            pruning_figure(
-                lesson11.SHARES, lines, bands=bands, ylabel="loss added, nats", size=(9.8, 4.0), sharey=True
-            ),
+            pruning_figure(lesson11.SHARES, lines, bands=bands, ylabel="loss added, nats", size=(9.8, 4.0)),
             f"Ranked by I_h on {len(self.resources.pairs[: lesson11.RANKED_ON])} paragraphs, scored on {self.n_texts} "
             f"sentences. 40 % off, least first: {added['worst']:+.2f} nats, at random {added['random']:+.2f}. "
             f"Grey: {lesson11.DRAWS} random orders.",

@@ -226,7 +226,7 @@ def _views_of(view) -> list:
         names = ", ".join(kind.__name__ for kind in (*_MODULES, *_BOXES))
         raise TypeError(
             f"a {type(view).__name__} is answered by Python, which a saved page does not have. A page can hold: {names}. "
-            "Pictures and figures are saved with save_figure; whole decks with `bertlook export`."
+            "Give one of these that it shows, such as .head_map, or export the notebook that it stands in: `bertlook export`."
         )
     if isinstance(view, NeuronView) and len(view.carried) < view.shape[0]:
         raise ValueError(

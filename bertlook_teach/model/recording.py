@@ -221,8 +221,8 @@ class Recording(Mapping):
         if self.name in SHIPPED_MODELS:
             return f"The model itself can, and comes with the course: load_encoder({self.name!r}), or --model {self.name}"
         return (
-            f"The model itself can: load_encoder({self.name!r}), or --model {self.name}, which fetches it the first time and so needs a "
-            "network; the specimen needs none"
+            f"The model itself can: load_encoder({self.name!r}), or --model {self.name}. A name on the hub is fetched the first time, which needs "
+            "a network; the specimen needs none"
         )
 
     def _find(self, item) -> RecordedInput:

@@ -133,7 +133,8 @@ def sample_interval(drawn, estimate, n, *, acceleration=None, outward=1.0, withi
     outward : float
         1; 0 for a share of cases, which has no long tail.
     within : (low, high)
-        What the quantity can be: the interval stays there.
+        What the quantity can be: the interval stays there. Of a share, (0, 1), that is 0 or 1 in the whole sample, drawing again can say
+        nothing: the other end is that of Clopper and Pearson.
 
     Returns
     -------
@@ -167,6 +168,9 @@ def sample_interval(drawn, estimate, n, *, acceleration=None, outward=1.0, withi
         )
         for side in (-z, z)
     )
+    if tuple(within) == (0, 1):
+        unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / n)
+        low, high = np.where(estimate == 1, 1 - unseen, low), np.where(estimate == 0, unseen, high)
     return (low, high) if np.ndim(low) else (float(low), float(high))
 
 
@@ -212,8 +216,7 @@ def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -
     weights : array of shape (replicate, unit), optional
         The `draws`, where several intervals are to share them.
     share : bool
-        Whether the ratio is a share, which stays between 0 and 1; False for a difference. Where no case is right, or all are, drawing
-        again can say nothing: then the other end is that of Clopper and Pearson, as if the cases of a unit were all one.
+        Whether the ratio is a share, which stays between 0 and 1; False for a difference.
 
     Returns
     -------
@@ -243,9 +246,6 @@ def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -
     above, below = totals.sum(axis=0)
     ratio, n = above / below, len(totals)
     share = share and (totals[:, 0] >= 0).all() and (totals[:, 0] <= totals[:, 1]).all()
-    if share and ratio in (0, 1):
-        unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / n)
-        return (0.0, unseen) if ratio == 0 else (1 - unseen, 1.0)
     influence = totals[:, 0] - ratio * totals[:, 1]
     skewed = acceleration_of(influence)
     within = (0, 1) if share else (-np.inf, np.inf)

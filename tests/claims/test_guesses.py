@@ -2,6 +2,7 @@
 
 import hashlib
 
+import numpy as np
 from made import refusals
 
 from bertlook_course.analyses.patterns import key, parse_pattern
@@ -15,6 +16,7 @@ def test_the_digest_is_made_of_the_guess_alone():
     assert commit(" 8-10\n") == commit("8-10") != commit("8-11")
     assert commit("cafe\u0301") == commit("caf\u00e9")
     assert commit({"head": "8-10", "share": 0.6}) == commit({"share": 0.6, "head": "8-10"})
+    assert commit(np.float64(0.5)) == commit(0.5) and commit([np.int64(3), np.True_]) == commit([3, True])
     assert commit(("a", 1)) == commit(["a", 1]) != commit(["a", "1"])
     assert commit(key.next(",")) == commit(parse_pattern("key.next(',')"))
 

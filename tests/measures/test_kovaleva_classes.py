@@ -302,9 +302,11 @@ def test_fractions_are_means_over_texts_and_add_up_to_one():
     assert (fractions.low <= fractions.mean).all() and (fractions.mean <= fractions.high).all()
 
 
-def test_texts_that_all_agree_leave_no_interval_and_maps_of_one_text_do_not_count_as_many():
+def test_texts_that_all_agree_leave_an_interval_only_at_0_and_1_and_maps_of_one_text_do_not_count_as_many():
     same = class_fractions(corpus(*["vdub"] * 5))
-    assert (same.low == same.high).all()
+    inside = (same.mean > 0) & (same.mean < 1)
+    assert (same.low == same.high)[inside].all() and inside.any() and not same.low[~inside].any()
+    assert same.high[~inside] == pytest.approx(1 - 0.025 ** (1 / 5))  # as for 0 of 5
     # Two texts that disagree in everything: the interval spans it all, though there are 8 maps.
     apart = class_fractions(corpus("vvvv", "uuuu"))
     assert apart["vertical"] == pytest.approx((0.5, 0, 1))

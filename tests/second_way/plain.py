@@ -5,6 +5,8 @@ Printed numbers are read where a reader finds them: in the saved outputs of a de
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -27,13 +29,17 @@ def number(text: str) -> float:
 
 @cache
 def deck_text(lesson: str) -> str:
-    """Everything that a deck's saved outputs say, without emphasis."""
+    """Everything that a deck's saved outputs say, and the sentences of their pictures, without emphasis."""
     [path] = (ROOT / "slides").glob(f"{lesson}_*.ipynb")
     said = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             said += [data.get("text/markdown") or output.get("text") or data.get("text/plain") or ""]
+            for drawn in re.findall('svg.xml;base64,([^"]*)', "".join(data.get("text/html", ""))):
+                said += re.findall('aria-label="([^"]*)"', html.unescape(base64.b64decode(drawn).decode()))[
+                    :1
+                ]
     return "\n".join("".join(part) for part in said).replace("**", "").replace("`", "")
 
 

@@ -87,6 +87,15 @@ def test_nothing_right_or_everything_still_leaves_a_doubt():
     assert np.isnan(ratio_interval([[1, 3]])).all() and ratio_interval([[3, 3]])[0] == pytest.approx(0.025)
 
 
+@pytest.mark.parametrize(("value", "ends"), [(0, (0, 0.168)), (1, (0.832, 1)), (0.25, (0.25, 0.25))])
+def test_means_and_profiles_leave_that_doubt_too(value, ends):
+    values = np.full((20, 1, 1), float(value))
+    profile = Profile()
+    profile.add_many({"share": values}, [5] * 20, [False] * 20)
+    assert np.ravel(profile.interval("share")) == pytest.approx(ends, abs=5e-4)
+    assert np.ravel(mean_interval(values)) == pytest.approx(ends, abs=5e-4)
+
+
 def test_every_interval_of_the_package_is_this_one():
     """A profile, a fair head and a claim on the same ten reporting inputs: as far from the mean as ten allow."""
     rng = np.random.default_rng(3)

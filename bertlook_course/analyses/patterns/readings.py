@@ -188,7 +188,7 @@ def _extract(encoder, corpus, query, batch_size, progress) -> WordMaps:
 
     skipped, usable = Counter(), []
     for item in corpus:
-        length, problem = len(item[0] + item[1]) if isinstance(item, tuple) else len(item), ""
+        length, problem = sum(map(len, item)) if isinstance(item, tuple) else len(item), ""
         if isinstance(item, TreebankSentence):
             length, problem = check_reading(encoder, item.words)
         if problem:

@@ -50,7 +50,9 @@ def _scale(axes, numbers: Sequence[float], name: str) -> None:
     """A horizontal scale with round numbers at both ends, and its name."""
     from matplotlib.ticker import MaxNLocator
 
-    ticks = MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(min(numbers), max(numbers))
+    ends = min(numbers), max(numbers)
+    wide = ends[1] - ends[0] < 0.3 and max(map(abs, ends)) < 10  # numbers of two places run into one another
+    ticks = MaxNLocator(4 if wide else 6, steps=[1, 2, 2.5, 5, 10]).tick_values(*ends)
     axes.set_xticks(ticks, axis_numbers(ticks))
     axes.set_xlim(ticks[0], ticks[-1])
     axes.set_xlabel(name, color=MUTED)
