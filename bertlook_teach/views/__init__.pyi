@@ -34,7 +34,6 @@ from .drawing.inputs import given_attention as given_attention
 from .drawing.inputs import looks_special as looks_special
 from .drawing.inputs import special_tokens as special_tokens
 from .drawing.lines import line_opacity as line_opacity
-from .drawing.lines import line_width as line_width
 from .drawing.lines import render_attention_lines as render_attention_lines
 from .drawing.norms import checked_norms as checked_norms
 from .drawing.norms import describe_norms as describe_norms

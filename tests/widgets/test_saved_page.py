@@ -68,7 +68,7 @@ def test_144_heads_of_128_tokens_fit_three_megabytes():
     "make", [bench, lambda *shape: HeadPictures(np.ones((2, 3)), lambda layer, head: NO_PICTURE)]
 )
 def test_what_python_answers_is_refused_with_what_to_do_instead(make):
-    with pytest.raises(TypeError, match="is answered by Python.*save_figure.*bertlook export"):
+    with pytest.raises(TypeError, match="is answered by Python.*such as .head_map, .*bertlook export"):
         page_source(make(SENTENCE, 2, 3))
 
 
