@@ -9,7 +9,6 @@ import numpy as np
 from bertlook_teach.model import head_label
 from bertlook_teach.stats import unit_interval
 from bertlook_teach.views import (
-    INK,
     LINE,
     MUTED,
     PAPER,
@@ -168,7 +167,7 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
         *grid.cells(cell, range(1, n_layers + 1), size=1),
     ]
     column = 13 * em
-    width = max(beside + 2 * column + em, 52 * em)
+    width = beside + 2 * column + em
     shown = [mask if i == masked else token for i, token in enumerate(tokens)]
     lines = broken_lines(" ".join(shown), em, width - beside - em)
     y = 1.2 * em
@@ -201,10 +200,8 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
                 )
             end = x + 6.2 * em + 2.6 * em * max(share, ghost) / largest
             body.append(text(end, at, said, fill=MUTED))
-    y = max(y + 7.5 * em + 1.4 * em, grid.bottom + 1.2 * em)
-    for line in result["scores"]:
-        for part in broken_lines(line, em, width - 2 * em):
-            body.append(text(1.2 * em, y, part, fill=INK))
-            y += 1.35 * em
+    y = max(y + 8.2 * em, grid.bottom)
     title = f"Heads switched off: {describe_off(sorted(off), shape)}"
-    return Picture(body, width, y + 0.3 * em, title=title, sentence=result["sentence"], font_size=em)
+    return Picture(
+        body, width, y + 0.3 * em, title=title, sentence=result["sentence"], font_size=em, wide=True
+    )
