@@ -88,13 +88,17 @@ check_expected = FunctionCheck(
 
 # --- 4: K, in bits ---------------------------------------------------------------------------------------
 def _bits(shares):
-    return np.log2(len(shares)) + (shares * np.log2(shares)).sum()
+    used = shares[shares > 0]
+    return np.log2(len(shares)) + (used * np.log2(used)).sum()
 
 
 check_bits = FunctionCheck(
     _bits,
     asks="``bits(shares)``: divergence from equal shares, in bits.",
-    cases=[np.array(shares) for shares in ([0.25] * 4, [0.5, 0.25, 0.25], [0.7, 0.1, 0.1, 0.05, 0.05])],
+    cases=[
+        np.array(shares)
+        for shares in ([0.25] * 4, [0.5, 0.25, 0.25], [0.7, 0.1, 0.1, 0.05, 0.05], [0.5, 0.0, 0.5])
+    ],
     wrong=[
         "that is in nats; the paper counts bits: log2",
         lambda s: _bits(s) * np.log(2),

@@ -223,10 +223,10 @@ def _views_of(view) -> list:
             waiting[:0] = list(getattr(one, "children", ()))
         return views
     if not isinstance(view, tuple(_MODULES)):
-        names = ", ".join(kind.__name__ for kind in (*_MODULES, *_BOXES))
+        names, parts = ", ".join(kind.__name__ for kind in (*_MODULES, *_BOXES)), " or ".join(_parts_of(view))
         raise TypeError(
-            f"a {type(view).__name__} is answered by Python, which a saved page does not have. A page can hold: {names}. "
-            "Give one of these that it shows, such as .head_map, or export the notebook that it stands in: `bertlook export`."
+            f"a saved page cannot hold a {type(view).__name__}. It can hold: {names}. {f'Give its {parts}, or export' if parts else 'Export'} the "
+            "notebook that it stands in: `bertlook export`."
         )
     if isinstance(view, NeuronView) and len(view.carried) < view.shape[0]:
         raise ValueError(
@@ -234,6 +234,15 @@ def _views_of(view) -> list:
             "a saved page could show no other. Take a shorter text."
         )
     return [view]
+
+
+def _parts_of(view) -> list[str]:
+    """The names of the views in a box that a page can hold."""
+    held, parts = (*_MODULES, *_BOXES), vars(view).items() if hasattr(view, "children") else ()
+    lists = [
+        (f"{name}[{i}]", one) for name, part in parts if isinstance(part, list) for i, one in enumerate(part)
+    ]
+    return [f".{name}" for name, part in (*parts, *lists) if isinstance(part, held)]
 
 
 def _still(views) -> list[tuple[str, str]]:

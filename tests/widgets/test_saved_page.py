@@ -15,7 +15,7 @@ from bertlook_course.widgets import HeadPictures, NeuronView
 from bertlook_press.pages import page_source, playground_link, precision_note, save_page
 from bertlook_teach.disk import write_file
 from bertlook_teach.model import load_encoder
-from bertlook_teach.views import HeadExplorer, HeadView
+from bertlook_teach.views import HeadExplorer, HeadView, SideBySide
 
 SENTENCE = ("[CLS]", "the", "cat", "sat", "[SEP]")
 
@@ -68,8 +68,18 @@ def test_144_heads_of_128_tokens_fit_three_megabytes():
     "make", [bench, lambda *shape: HeadPictures(np.ones((2, 3)), lambda layer, head: NO_PICTURE)]
 )
 def test_what_python_answers_is_refused_with_what_to_do_instead(make):
-    with pytest.raises(TypeError, match="is answered by Python.*such as .head_map, .*bertlook export"):
+    with pytest.raises(TypeError, match="cannot hold a .*xport the notebook.*bertlook export"):
         page_source(make(SENTENCE, 2, 3))
+
+
+def test_of_a_box_that_no_page_can_hold_the_parts_that_it_can_are_named():
+    models = [load_encoder("specimen"), load_encoder("specimen-random")]
+    both = SideBySide(models, "The cat sat.")
+    with pytest.raises(
+        TypeError, match=r"hold a SideBySide\. .* Give its \.explorers\[0\] or \.explorers\[1\], or export"
+    ):
+        page_source(both)
+    assert "The cat sat.</h1>" in page_source(both.explorers[1])
 
 
 def test_a_neuron_view_of_one_layer_is_refused(monkeypatch):
