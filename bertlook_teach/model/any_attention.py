@@ -85,12 +85,13 @@ def _plain(array) -> np.ndarray:
 def _of_mapping(cache):
     """The maps in a TransformerLens cache, or in a model's whole output."""
     names = [str(name) for name in cache.keys()]  # noqa: SIM118 - an ActivationCache iterates over its names only by keys()
-    if layers := [int(name.split(".")[1]) for name in names if name.endswith(".attn.hook_pattern")]:
-        if sorted(layers) != list(range(len(layers))):
+    if found := [name for name in names if name.endswith(".attn.hook_pattern")]:
+        layers = [f"blocks.{layer}.attn.hook_pattern" for layer in range(len(found))]
+        if set(found) != set(layers):
             raise ValueError(
-                f"the cache holds the layers {sorted(layers)} alone, counted from 0: give one, cache['blocks.3.attn.hook_pattern']."
+                f"the cache holds {', '.join(found[:8])}, and {layers[0]} and so on were expected. Give one, cache[{found[0]!r}], or a list of them."
             )
-        return [cache[f"blocks.{layer}.attn.hook_pattern"] for layer in range(len(layers))]
+        return [cache[name] for name in layers]
     if "attentions" in names:
         return cache["attentions"]
     if several := [name for name in names if name.endswith("_attentions")]:
@@ -137,7 +138,7 @@ def _of_layers(layers: Sequence):
 def _many_texts(count: int) -> str:
     return (
         f"the attention is of {count} texts at once, and a view shows one. Choose the first with "
-        "tuple(layer[:1] for layer in attentions), without its padding."
+        "tuple(layer[:1] for layer in outputs.attentions), of a cache with [cache[name][:1] for name in names], without its padding."
     )
 
 

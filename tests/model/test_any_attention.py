@@ -105,7 +105,16 @@ def test_it_is_saved_and_loaded_whole(tmp_path):
         (maps(2, 2, 3, 5, 5), TOKENS, "of 2 texts at once"),
         ({"0": ALL[0], "1": ALL[1]}, TOKENS, "holds 0, 1.*give the layers in a list"),
         ([Attention.from_arrays(ALL, TOKENS)] * 2, TOKENS, "2 attentions were given"),
-        ({f"blocks.{i}.attn.hook_pattern": ALL[i % 2] for i in (0, 3)}, TOKENS, r"the layers \[0, 3\] alone"),
+        (
+            {f"blocks.{i}.attn.hook_pattern": ALL[i % 2] for i in (0, 3)},
+            TOKENS,
+            r"holds blocks\.0\.\S+, blocks\.3\.attn.hook_pattern, and blocks\.0\.\S+ and so on were expected.*cache\['blocks.0",
+        ),
+        (
+            {f"encoder.{i}.attn.hook_pattern": ALL[i] for i in (0, 1)},
+            TOKENS,
+            r"holds encoder\.0.*Give one, cache\['encoder\.0",
+        ),
         (((ALL[0],),), TOKENS, "generate"),
         ((maps(1, 3, 5, 5), maps(1, 3, 4, 4)), TOKENS, "different shapes"),
         (ALL, TOKENS[:4], "5 queries and there are 4 tokens"),
