@@ -92,9 +92,8 @@ class Profile(Table):
         """Take in several inputs' measures, each an array of shape (input, layer, head): as one by one, to rounding."""
         first = self.about.get("first", 0) + self.n
         weights = np.stack([unit_weights(first + i) for i in range(len(n_tokens))], axis=1)
-        weights = np.concatenate([np.ones_like(weights[:1]), weights]).astype(
-            float
-        )  # the corpus itself, the replicates
+        # The corpus itself, and the replicates.
+        weights = np.concatenate([np.ones_like(weights[:1]), weights]).astype(float)
         for name, value in values.items():
             value = np.asarray(value, dtype=float)
             if value.ndim != 3 or not np.isfinite(value).all():

@@ -142,9 +142,8 @@ def _checked_rows(weights):
             f"got {tuple(weights.shape)}."
         )
     xp = array_namespace(weights)
-    if not xp.isdtype(
-        weights.dtype, "real floating"
-    ):  # maps of 0 and 1: a mean of them is not a whole number
+    # Maps of 0 and 1: a mean of them is not a whole number.
+    if not xp.isdtype(weights.dtype, "real floating"):
         weights = xp.astype(weights, xp.float32)
     sums = xp.sum(weights, axis=-1)
     bad = ~(xp.abs(sums - 1) <= _ROW_SUM_TOLERANCE)  # written so that NaN counts as bad
@@ -155,9 +154,8 @@ def _checked_rows(weights):
         place = ", ".join(
             f"{names[d] if d < 3 else 'batch'} {i}" for d, i in reversed(list(enumerate(reversed(where))))
         )
-        total = float(sums[where])
         raise ValueError(
-            f"attention rows must sum to 1; {place} sums to {total:.3f}. "
+            f"attention rows must sum to 1; {place} sums to {float(sums[where]):.3f}. "
             "Were keys dropped without renormalising, scores passed in place of weights, or is the model in training, with dropout (call model.eval())?"
         )
     return weights

@@ -85,12 +85,16 @@ def paired_interval(before, after, units=None, *, seed: int = 0) -> tuple[float,
     ----------
     before, after : arrays of shape (example,)
     units : int array of shape (example,), optional
-        The unit that each example belongs to; whole units are drawn.
+        The unit that each example belongs to; whole units are drawn. Where answers are right or wrong and none has changed, drawing again
+        can say nothing: the ends are then those of Clopper and Pearson for a change in none of the units.
     """
-    from .bootstrap import unit_interval
+    from .bootstrap import CONFIDENCE, unit_interval
 
     before, after = _pair(before, after)
     units = np.arange(len(before)) if units is None else units
+    if (before == after).all() and np.isin(before, (0, 1)).all():
+        unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / len(np.unique(units)))
+        return -unseen, unseen
     return unit_interval(after - before, units, seed=seed, share=False)
 
 

@@ -6,7 +6,14 @@ import pytest
 from bertlook_course.analyses.anatomy import fair_head
 from bertlook_course.claims import Claim, Evidence, measure
 from bertlook_teach.measures import Profile
-from bertlook_teach.stats import draws, mean_interval, percentile_interval, ratio_interval, sample_interval
+from bertlook_teach.stats import (
+    draws,
+    mean_interval,
+    paired_interval,
+    percentile_interval,
+    ratio_interval,
+    sample_interval,
+)
 
 SIZES = (5, 10, 20, 50, 100)
 
@@ -94,6 +101,13 @@ def test_means_and_profiles_leave_that_doubt_too(value, ends):
     profile.add_many({"share": values}, [5] * 20, [False] * 20)
     assert np.ravel(profile.interval("share")) == pytest.approx(ends, abs=5e-4)
     assert np.ravel(mean_interval(values)) == pytest.approx(ends, abs=5e-4)
+
+
+def test_no_answer_changed_leaves_a_doubt_too_and_no_loss_changed_does_not():
+    right = np.array([1, 0] * 10)
+    assert paired_interval(right, right) == pytest.approx((-0.168, 0.168), abs=5e-4)
+    assert paired_interval(right, right, np.arange(20) // 4) == pytest.approx((-0.522, 0.522), abs=5e-4)
+    assert paired_interval(right * 0.7, right * 0.7) == (0, 0)
 
 
 def test_every_interval_of_the_package_is_this_one():

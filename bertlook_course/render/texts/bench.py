@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertlook_teach.model import head_label
-from bertlook_teach.stats import unit_interval
+from bertlook_teach.stats import paired_interval
 from bertlook_teach.views import (
     LINE,
     MUTED,
@@ -62,16 +62,15 @@ def _joined(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def describe_change(before, after, units, *, places: int = 2, seed: int = 0) -> str:
-    """A mean before and after, and the change with its 95 % interval, drawing whole texts.
+def describe_change(before, after, units, *, off: bool = True, places: int = 2, seed: int = 0) -> str:
+    """A mean before and after, and the change with its 95 % interval, drawing whole texts; with nothing off there is no doubt.
 
     >>> describe_change([1.0, 3.0], [1.5, 3.5], [0, 1])
     '2.00 → 2.50, change +0.50 [+0.50, +0.50]'
     """
     before, after = (np.asarray(values, dtype=float) for values in (before, after))
-    difference = after - before
-    low, high = unit_interval(difference, units, seed=seed, share=False) if difference.any() else (0.0, 0.0)
-    signed = [_signed(value, places) for value in (difference.mean(), low, high)]
+    low, high = paired_interval(before, after, units, seed=seed) if off else (0.0, 0.0)
+    signed = [_signed(value, places) for value in ((after - before).mean(), low, high)]
     return f"{before.mean():.{places}f} → {after.mean():.{places}f}, change {signed[0]} [{signed[1]}, {signed[2]}]"
 
 
@@ -101,13 +100,13 @@ def bench_result(bench, before, after) -> dict[str, object]:
     shape = bench.encoder.n_layers, bench.encoder.n_heads
     sentence, which = bench.sentence, describe_off(after.off, shape)
     n_texts = len(set(np.asarray(bench.units).tolist()))
-    change = describe_change(before.losses, after.losses, bench.units)
+    change = describe_change(before.losses, after.losses, bench.units, off=bool(after.off))
     scores = [
         f"Masked-LM loss, nats: {change} ({len(before.losses)} pieces of {n_texts} text{'s' * (n_texts > 1)})."
     ]
     if before.right is not None:
         n = len(before.right)
-        change = describe_change(before.right, after.right, np.arange(n))
+        change = describe_change(before.right, after.right, np.arange(n), off=bool(after.off))
         task = getattr(bench.classify, "name", "Task")
         scores.append(f"{task}, share right: {change} ({n} examples).")
     truth = None if sentence.truth is None else sentence.tokens[sentence.masked]
