@@ -41,7 +41,10 @@ def add_data(parser, help: str, *, nargs: str | None = None) -> None:
 def add_texts(parser, *, nargs: str | None = None, default: str = "") -> None:
     """``--texts`` and ``--pairs``; the parser is a group that excludes one of them, or takes both."""
     parser.add_argument(
-        "--texts", metavar="FILE", nargs=nargs, help=f"UTF-8, one text per line, .gz too{default}"
+        "--texts",
+        metavar="FILE",
+        nargs=nargs,
+        help=f"UTF-8, one text per line, .gz too; lines such as '# id = a' are comments{default}",
     )
     parser.add_argument(
         "--pairs",

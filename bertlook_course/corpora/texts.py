@@ -15,10 +15,12 @@ from bertlook_teach.disk import data_path, parse_json
 
 from ..storage import Gunzipped
 
+_COMMENT = re.compile(r"# [\w-]+ = ")  # as in a treebank; a heading or a tag is a text
+
 
 # --- plain texts ---------------------------------------------------------------------------------------
 def iter_texts(path: str | Path, *, on_error: str = "stop") -> Iterator[str]:
-    """The texts of a file, one on each line; empty lines and lines starting with "# " are skipped.
+    """The texts of a file, one on each line; empty lines and comments, such as ``# id = tides``, are skipped.
 
     With ``on_error="skip"`` a line that is not UTF-8 comes with halves of characters in it, which every model refuses: whoever leaves out
     what cannot be read leaves it out too, and counts it.
@@ -66,7 +68,7 @@ def iter_pairs(path: str | Path, *, on_error: str = "stop") -> Iterator[tuple[st
     """The pairs of texts of a file, in either of two forms.
 
     Two lines a pair and an empty line between pairs (the form of ``data/texts/paragraphs.txt``), or, if the
-    first line with text holds a tab, one pair a line with a tab between the texts. Lines starting with "# "
+    first line with text holds a tab, one pair a line with a tab between the texts. Lines such as ``# id = tides``
     are comments. ``on_error="skip"``: as in `iter_texts`; what is not a pair comes as it is, and no model reads it.
 
     Raises
@@ -124,10 +126,10 @@ def _pair(block: list[str], where: str, on_error: str) -> tuple[str, str]:
 
 
 def _content_lines(path: str | Path, on_error: str = "stop") -> Iterator[tuple[int, str]]:
-    """(line number, line without its end and outer spaces); comment lines are left out, empty ones are kept."""
+    """(line number, line without its end and outer spaces); comments are left out, empty lines are kept."""
     with open_text(path, errors="strict" if on_error == "stop" else "surrogateescape") as file:
         for number, line in enumerate(file, 1):
-            if not line.startswith("# "):
+            if not _COMMENT.match(line):
                 yield number, line.strip(" \r\n")
 
 

@@ -36,7 +36,7 @@ TEXTS = [
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("profile")
     tiny.save_tiny_model(folder / "model")
-    (folder / "texts.txt").write_text("# seven\n" + "\n".join(TEXTS) + "\n", encoding="utf-8")
+    (folder / "texts.txt").write_text("# n = 7\n" + "\n".join(TEXTS) + "\n", encoding="utf-8")
     (folder / "good.txt").write_text("\n".join(TEXTS[::2]) + "\n", encoding="utf-8")
     return folder
 

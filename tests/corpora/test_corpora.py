@@ -67,7 +67,12 @@ def write(tmp_path):
 
 
 def test_one_text_a_line_comments_and_empty_lines_left_out(write):
-    assert read_texts(write("# a comment\nOne.\n\n  Two.  \n#hashtag\n")) == ["One.", "Two.", "#hashtag"]
+    assert read_texts(write("# id = one\nOne.\n\n  Two.  \n#hashtag\n# A heading\n")) == [
+        "One.",
+        "Two.",
+        "#hashtag",
+        "# A heading",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_a_pair_that_is_not_two_texts_is_named_with_its_line(write, content, lin
         read_pairs(write(content))
 
 
-@pytest.mark.parametrize("content", ["", "\n\n", "# only a comment\n"])
+@pytest.mark.parametrize("content", ["", "\n\n", "# id = only a comment\n"])
 def test_a_file_without_content_is_refused(write, content):
     with pytest.raises(ValueError, match="holds no text"):
         read_texts(write(content))

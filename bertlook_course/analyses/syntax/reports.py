@@ -139,7 +139,10 @@ def report_of(table: RelationTable) -> Report:
     ]
     if table.too_rare:
         rare = ", ".join(f"{name} {n}" for name, n in sorted(table.too_rare.items()))
-        text.append(f"Too rare for a row (under {about['min_cases']} cases): {rare}.")
+        least = about["min_cases"]
+        text.append(
+            f"No row for fewer than {least} cases, or too few in one half of the documents to choose a head there: {rare}."
+        )
     return Report("\n".join(text), {"syntax": rows}, {**about, "too_rare": table.too_rare})
 
 

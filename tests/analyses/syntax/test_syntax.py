@@ -497,7 +497,7 @@ def test_a_table_is_printed_and_saved(treebank, tmp_path):
     table = score_relations(random_answers(treebank[:60]), permutations=10)
     text = str(report_of(table))
     assert "made up, scheme ud, subtypes merge, 60 sentences" in text
-    assert "Too rare for a row (under 20 cases)" in text
+    assert "No row for fewer than 20 cases, or too few in one half" in text
     assert "A random twin's often do too" in text and "knows" not in text  # p is no proof of syntax
     folder = tmp_path / "out"
     assert str(folder / "syntax.csv") in report_of(table).save(folder)
