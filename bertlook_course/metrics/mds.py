@@ -309,7 +309,7 @@ def cut(joins, n_clusters: int) -> np.ndarray:
     from scipy.cluster.hierarchy import cut_tree
 
     n = len(joins) + 1
-    if not 1 <= n_clusters <= n:
+    if n_clusters not in range(1, n + 1):
         raise ValueError(f"{n} points can be cut into 1 to {n} clusters; got {n_clusters}.")
     branch = cut_tree(joins, n_clusters)[:, 0] if n > 1 else np.zeros(1, int)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(branch[leaf_order(joins)].tolist()))}
