@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import numpy as np
@@ -148,3 +149,11 @@ def test_what_is_no_model_is_never_drawn_as_one_and_two_series_of_a_model_differ
 )
 def test_a_model_is_known_by_its_name(name, model):
     assert model_of(name) == model
+
+
+def test_a_key_shows_dollars_and_names_that_begin_with_a_line_as_they_are():
+    figure = layer_curves({"cost in $5 and $6": [0.1, 0.2], "_own": [0.2, 0.1], "$$": [0.3, 0.3]})
+    figure.savefig(io.BytesIO(), format="svg")
+    [legend] = figure.legends
+    assert [text.get_text().strip() for text in legend.get_texts()] == ["cost in $5 and $6", "_own", "$$"]
+    assert not any(text.get_parse_math() for text in legend.get_texts())

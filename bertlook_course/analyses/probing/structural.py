@@ -108,6 +108,10 @@ def spanning_edges(distances) -> Edges:
         raise ValueError(
             "a word is nearest to itself, so these look like similarities, not distances: give 1 - similarities, or max - similarities."
         )
+    if not np.allclose(distances, distances.T):
+        raise ValueError(
+            "a distance is the same both ways: give the mean of both, (distances + distances.T) / 2."
+        )
     n = len(distances)
     edges: Edges = set()
     nearest, reach = np.zeros(n, int), distances[0].copy() if n else np.zeros(0)

@@ -77,11 +77,16 @@ def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int
         yield figure, row
 
 
+def name_in_key(name: str) -> str:
+    """A series' name as matplotlib shows it: labels that begin with a line it leaves out of the key."""
+    return f" {name}" if name.startswith("_") else name
+
+
 def draw_curves(axes, x, curves: Mapping[str, object], *, markersize: float = 8, band: float = 0.2) -> None:
     """Lines of one pair of axes with their marks, and a band where a curve is (values, low, high)."""
     for look, (name, curve) in zip(line_looks(curves), curves.items()):
         values, low, high = curve if isinstance(curve, tuple) else (curve, None, None)
-        axes.plot(x, values, label=name, markersize=markersize, **look)
+        axes.plot(x, values, label=name_in_key(name), markersize=markersize, **look)
         if low is not None:
             axes.fill_between(x, low, high, color=look["color"], alpha=band, linewidth=0)
 
@@ -209,7 +214,7 @@ def _published(name: str) -> str:
 
 
 def _curve(axes, values, name: str, look: Mapping[str, object]) -> None:
-    axes.plot(np.arange(1, len(values) + 1), values, markersize=7, label=name, **look)
+    axes.plot(np.arange(1, len(values) + 1), values, markersize=7, label=name_in_key(name), **look)
 
 
 def legend_outside(figure, axes, loc: str = "outside lower center", most: int | None = None, **look) -> int:
@@ -220,7 +225,7 @@ def legend_outside(figure, axes, loc: str = "outside lower center", most: int | 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     if figure.get_label() != _OURS:
-        axes.legend(frameon=False)
+        _as_typed(axes.legend(frameon=False))
         return 0
 
     handles, labels = axes.get_legend_handles_labels()
@@ -235,10 +240,16 @@ def legend_outside(figure, axes, loc: str = "outside lower center", most: int | 
             fontsize=axes.xaxis.label.get_size(),
             **look,
         )
+        _as_typed(legend)
         if columns == 1 or legend.get_window_extent(renderer).width <= figure.bbox.width:
             return -(-len(labels) // columns)
         legend.remove()
     return 0
+
+
+def _as_typed(legend) -> None:
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a dollar is a token
 
 
 def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:

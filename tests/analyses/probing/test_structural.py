@@ -179,6 +179,7 @@ ONE_WORD = TreeSentence(np.zeros((1, 2), np.float32), np.array([-1]), ones(1))
 test_what_is_no_tree_is_refused = refusals(
     (lambda: tree_distances([1, 0, -1]), "run in a circle"),
     (lambda: tree_distances([-1, -1]), r"one root was expected, a governor of -1; got \[-1, -1\]"),
+    (lambda: spanning_edges([[0, 1], [2, 0]]), r"the same both ways: .*distances \+ distances\.T"),
     (lambda: spanning_edges(np.zeros((2, 3))), r"shape \(word, word\); got shape \(2, 3\)"),
     (
         lambda: spanning_edges([[1, 0.2], [0.2, 1]]),
