@@ -369,7 +369,7 @@ class Deck(LessonDeck):
                     ),
                     "random twin": Estimate(self.twins["next"].value.mean),
                 },
-                f"{len(self.clear)} of {len(PATTERNS)} patterns beat theirs.": same,
+                f"{len(self.clear)} of {len(PATTERNS)} patterns beat theirs by over {CLEAR:g}.": same,
             },
             f"Below the first row: excess over the null model in {self.n_report} pairs that did not choose the head.",
         )

@@ -243,7 +243,7 @@ class Deck(LessonDeck):
                     name: Estimate.per_cent(share, after=" %") for name, share in shares.items()
                 },
                 "Agreement alone says little of your neighbour.": {
-                    "two people agree": Estimate(accuracy(confusion)),
+                    "two made-up people agree": Estimate(accuracy(confusion)),
                     "their kappa": Estimate(cohen_kappa(confusion)),
                 },
                 "A kind is not a use.": {
@@ -252,7 +252,7 @@ class Deck(LessonDeck):
                     )
                 },
             },
-            "First row: maps that keep their class when thresholds move by up to a fifth. The class's own kappa comes from the game.",
+            "Moved: maps that keep their class when thresholds move by up to a fifth.",
         )
 
     def robust_table(self) -> TextTable:

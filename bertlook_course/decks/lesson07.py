@@ -363,6 +363,7 @@ class Deck(LessonDeck):
                 f"Where only the meaning decides{', it fails' if fails else ''}.": meaning,
             },
             f"{self._said_novels()}Guessing gets {'50 % of Winogender and ' if names else ''}25 % of pairs.",
+            model=self.name,
         )
 
     def _said_novels(self) -> str:

@@ -348,7 +348,6 @@ class Deck(LessonDeck):
             self.at_share_off,
             partial(Estimate, form="+.2f", after=" nats"),
         )
-        size = "an order, no size" if fit < 0.3 else "an order, something of the size"
         at_once, summed = self.layer_cost[0], self.head_sum[0]
         doubt = "; not even its sign is sure" if claim.low < 0 < claim.high else ""
         return answer_picture(
@@ -362,10 +361,10 @@ class Deck(LessonDeck):
                 },
                 f"Many heads off cost {'more' if at_once > summed else 'less'} than their sum.": {
                     f"{self.name}, all of layer 1": nats(at_once),
-                    "its heads one by one, summed": nats(summed),
+                    "its heads one by one": nats(summed),
                 },
-                f"Known beforehand: {size}. 40 % off:": {
-                    "those of the lowest I_h": nats(added["worst"]),
+                "Known beforehand: an order (40 % off).": {
+                    "least important first": nats(added["worst"]),
                     "baseline: upper layers first": nats(self.from_above),
                     "baseline: at random": nats(added["random"]),
                 },

@@ -493,7 +493,7 @@ def _by_head(found: lesson12.Measured) -> dict[str, np.ndarray]:
 
 def _beside_counting(scores) -> str:
     ahead = scores[keywords.BEST_HEAD].auc - scores["tf-idf"].auc
-    return "about as well as" if abs(ahead) < 0.05 else "better than" if ahead > 0 else "worse than"
+    return f"{'a little ' if abs(ahead) < 0.05 else ''}{'better' if ahead > 0 else 'worse'} than"
 
 
 def _thirds(found: lesson12.Measured) -> tuple[float, float]:

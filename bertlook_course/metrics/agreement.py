@@ -42,7 +42,7 @@ class Agreement:
         """A measure with its interval, or why it has none.
 
         >>> agree(["a", "b"] * 20, ["a", "b"] * 20, ["a", "b"]).said("accuracy")
-        '1.00 [1.00, 1.00]'
+        '1.00 [0.91, 1.00]'
         """
         value = getattr(self, measure)
         if value is None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .correlation import mean_ranks
+
 
 def auc(scores, is_key) -> np.ndarray:
     """Area under the ROC curve: how often a key word has a higher score than another word, ties counting half.
@@ -31,11 +33,9 @@ def auc(scores, is_key) -> np.ndarray:
     >>> float(auc([3, 1, 2], [True, False, False])), float(auc([1, 1], [True, False]))
     (1.0, 0.5)
     """
-    from scipy.stats import rankdata
-
     scores, is_key = checked_word_scores(scores, is_key)
     n_key, n_other = int(is_key.sum()), int((~is_key).sum())
-    ranks = rankdata(scores, axis=-1)[..., is_key].sum(axis=-1)
+    ranks = np.apply_along_axis(mean_ranks, -1, scores)[..., is_key].sum(axis=-1)
     return (ranks - n_key * (n_key + 1) / 2) / (n_key * n_other)
 
 

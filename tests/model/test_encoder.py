@@ -152,7 +152,7 @@ def test_a_model_with_heads_pruned_is_refused_with_that_reason(folder):
 
 @pytest.mark.parametrize("seed", [None, 1.5, "1"])
 def test_the_seed_of_a_twin_is_a_whole_number(seed):
-    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+    with pytest.raises(TypeError, match="a seed is a whole number from 0 on; got"):
         random_twin(load_encoder("specimen"), seed=seed)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bertlook_teach.views import INK, MUTED, RULE, Picture, coordinate, model_of, text, text_width, with_minus
+from bertlook_teach.views import INK, RULE, Picture, coordinate, model_of, text, text_width, with_minus
 
 from ..drawing.layout import broken_lines
 from ..drawing.marks import bar_look
@@ -27,7 +27,7 @@ def answer_picture(
     findings : mapping of str to mapping of str to Estimate
         Each finding, and its measures by name.
     caption : str, optional
-        What else is to be said.
+        What else is to be said. Where the scales of rows differ, that is added.
     model : str, optional
         Whose the bars are that name no model.
 
@@ -54,6 +54,7 @@ def answer_picture(
         f"{finding} ({', '.join(f'{name} {value}' for name, value in measures.items())})"
         for finding, measures in findings.items()
     )
+    ends = {_ends(measures)[1] for measures in findings.values()}
     rows = [
         [finding, name, value] for finding, measures in findings.items() for name, value in measures.items()
     ]
@@ -65,15 +66,19 @@ def answer_picture(
         said,
         _EM,
         numbers=(TextTable(["finding", "measure", "value"], rows),),
-        caption=caption,
+        caption=" ".join(filter(None, [caption, "Each row has its own scale." * (len(ends) > 1)])),
         wide=True,
     )
 
 
-def _bars(measures: Mapping[str, Estimate], model: str, start: float, y: float) -> list[str]:
-    c, ends = coordinate, [number for value in measures.values() for number in value.numbers]
+def _ends(measures: Mapping[str, Estimate]) -> tuple[float, float]:
+    numbers = [number for value in measures.values() for number in value.numbers]
     shares = any(value.after.lstrip().startswith("%") for value in measures.values())
-    low, high = min(0.0, *ends), 100.0 if shares else max(1.0, *ends)
+    return min(0.0, *numbers), 100.0 if shares else max(1.0, *numbers)
+
+
+def _bars(measures: Mapping[str, Estimate], model: str, start: float, y: float) -> list[str]:
+    c, (low, high) = coordinate, _ends(measures)
     printed = max(text_width(str(value), _EM) for value in measures.values())
     scale = min(_FINDING, _WIDTH - 20 - printed - start) / (high - low)
     zero, body = start - low * scale, []
@@ -89,7 +94,7 @@ def _bars(measures: Mapping[str, Estimate], model: str, start: float, y: float) 
         if least < most:
             reach = zero + least * scale, zero + most * scale
             body.append(
-                f'<path d="M{c(reach[0])} {c(middle + 14)}H{c(reach[1])}" stroke="{MUTED}" stroke-width="4"/>'
+                f'<path d="M{c(reach[0])} {c(middle)}H{c(reach[1])}" stroke="{INK}" stroke-width="3"/>'
             )
         body.append(text(max(right, zero + most * scale) + 12, middle, with_minus(str(value))))
     body.append(
