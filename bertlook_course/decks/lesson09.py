@@ -327,7 +327,7 @@ class Deck(LessonDeck):
                     "random twin, stress": Estimate(self.twin_map.stress),
                 },
             },
-            f"The stress of the map is {_how_good(self.map.stress)}. Some of BERT-base's labels come from a treebank.",
+            f"The stress is {_how_good(self.map.stress)}. BERT-base: in part from a treebank.",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
