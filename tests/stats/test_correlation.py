@@ -7,14 +7,14 @@ import pytest
 from scipy.stats import rankdata, spearmanr
 
 from bertlook_course.metrics import rank_correlation
-from bertlook_course.metrics.correlation import _mean_ranks
+from bertlook_course.metrics.correlation import mean_ranks
 
 
 @pytest.mark.parametrize("n", [2, 3, 36, 144])
 @pytest.mark.parametrize("different", [2, 7, 10_000])
 def test_ranks_are_those_of_scipy(n, different):
     values = np.random.default_rng(n).integers(0, different, n).astype(float)
-    assert np.array_equal(_mean_ranks(values), rankdata(values))
+    assert np.array_equal(mean_ranks(values), rankdata(values))
 
 
 def test_a_correlation_is_scipys_with_ties_too():
