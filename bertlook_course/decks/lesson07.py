@@ -336,14 +336,15 @@ class Deck(LessonDeck):
             partial(Estimate.per_cent, after=" %"),
         )
         printed = partial(Estimate, form=".0f", after=" %")
-        clearly, ours = self.gains["nearest"].low > 0, {}
-        for name, rows in (
-            (self.name, of),
-            *([(short_title(self.beside), self.of_other)] if self.of_other else []),
-        ):
-            best = rows["best head"]
-            ours[f"{name}'s best head"] = share(best.accuracy, best.low, best.high)
-        ours["baseline: nearest"] = share(of["nearest"].accuracy, of["nearest"].low, of["nearest"].high)
+        clearly = self.gains["nearest"].low > 0
+
+        def measured(row):
+            return share(row.accuracy, row.low, row.high)
+
+        ours = {
+            f"{self.name}'s best head": measured(of["best head"]),
+            "baseline: nearest": measured(of["nearest"]),
+        }
         names, meaning = measured_of(self.encoder, "pronoun pairs"), {}
         fails = pairs.both.max() <= _BOTH_BY_GUESSING
         if names is not None:
@@ -357,6 +358,7 @@ class Deck(LessonDeck):
                 "BERT-base's 5-4 knows more than distance.": {
                     "BERT-base's 5-4": printed(table_2["best head"].all),
                     "baseline: nearest": printed(table_2["nearest"].all),
+                    "baseline: head match": printed(table_2["head match"].all),
                     "baseline: four sieves": printed(table_2["four sieves"].all),
                 },
                 f"{self.Subject}'s best head {'beats' if clearly else 'does not clearly beat'} nearest.": ours,

@@ -306,7 +306,7 @@ class Deck(LessonDeck):
                     ),
                 },
             },
-            f"Second row: F1 after negation minus after control; of {self.ours.n_seeds} seeds p = {found.p:.2f}; ten rounds: {whose}. {head} was best on the sentences tuned on.",
+            f"Second row: F1 after negation minus after control; p = {found.p:.2f} with {self.ours.n_seeds} seeds; ten rounds: {whose}. {head} was best on the sentences tuned on.",
         )
 
 

@@ -78,7 +78,7 @@ def styled_figure(size: tuple[float, float], font_size: float = 18, columns: int
 
 
 def name_in_key(name: str) -> str:
-    """A series' name as matplotlib shows it: labels that begin with a line it leaves out of the key."""
+    """A series' name as the key shows it: matplotlib leaves out labels that begin with an underscore."""
     return f" {name}" if name.startswith("_") else name
 
 
