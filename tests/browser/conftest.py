@@ -179,6 +179,9 @@ class Deck:
     def go(self, slide: str, usable: bool = True) -> None:
         """Show a slide, "h-v" counted from 0, with nothing in focus. Its outputs take the focus a moment later: then it is usable."""
         self._turn(slide)
+        self.page.wait_for_timeout(50)
+        if self.slide != slide:  # a deck that has only just opened writes its own address, and may write over ours
+            self._turn(slide)
         self.wait(f"({ARRIVED})('slide-{slide}', {str(usable).lower()})")
 
     def show_everything(self, by_key: bool = True) -> None:
