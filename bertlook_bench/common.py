@@ -127,9 +127,8 @@ def files_of(paths: Iterable[str | Path], stack: ExitStack) -> list[Path]:
                 open(copy, "wb") as file,
             ):
                 shutil.copyfileobj(flow, file, 1 << 20)
-            with open(
-                copy, "rb"
-            ) as file:  # bytes of gzip are told by their beginning, there may be no name to tell
+            # bytes of gzip are told by their beginning, there may be no name to tell
+            with open(copy, "rb") as file:
                 zipped = file.read(2) == b"\x1f\x8b"
             found.append(copy.rename(copy.with_suffix(".gz")) if zipped else copy)
         elif path.is_dir():

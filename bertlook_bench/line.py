@@ -174,9 +174,8 @@ class _Console:
         except OSError as error:
             if not (isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)):
                 raise
-            with suppress(
-                OSError, ValueError
-            ):  # what is still to be flushed at the end goes nowhere, and says nothing
+            # what is still to be flushed at the end goes nowhere, and says nothing
+            with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
             raise SystemExit(NOBODY_READS) from None
 

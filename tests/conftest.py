@@ -38,9 +38,8 @@ os.environ["BERTLOOK_NETWORK_LOG"] = str(NETWORK_LOG)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(OFFLINE), os.environ.get("PYTHONPATH")]))
 sys.path.insert(0, str(OFFLINE))
 # Where no sitecustomize was found at start this cuts the network; another one (Debian has its own) is replaced.
-if not hasattr(
-    sys.modules.get("sitecustomize"), "NetworkBlocked"
-):  # ours is there in pytest's worker processes
+# ours is there in pytest's worker processes
+if not hasattr(sys.modules.get("sitecustomize"), "NetworkBlocked"):
     sys.modules.pop("sitecustomize", None)
 import sitecustomize
 

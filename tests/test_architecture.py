@@ -141,9 +141,8 @@ def wrong_way_imports(root) -> list[str]:
             inside = target.removeprefix(there).count(".")
             if target.rpartition(".")[2].startswith("_"):
                 found.append(f"{where}, which is private")
-            elif inside > 1 and not re.search(
-                r"\.lesson\d\d(\.\w+)?$", target
-            ):  # loaded by name, one a lesson
+            elif inside > 1 and not re.search(r"\.lesson\d\d(\.\w+)?$", target):
+                # loaded by name, one a lesson
                 found.append(f"{where} past the door; import from {there}")
     return found
 

@@ -53,9 +53,8 @@ def test_rise_css_imports_every_part_of_the_theme_once():
     imported = re.findall(r'^@import url\("(theme/[a-z]+\.css)"\);$', text, re.MULTILINE)
     assert sorted(imported) == [path.relative_to(SLIDES).as_posix() for path in THEME]
     assert imported[0] == "theme/bertlook.css" and imported[-1] == "theme/looks.css"
-    assert not without_comments(
-        re.sub(r"@import.*", "", text)
-    ).strip()  # an @import after a rule is not obeyed
+    # an @import after a rule is not obeyed
+    assert not without_comments(re.sub(r"@import.*", "", text)).strip()
 
 
 @pytest.mark.parametrize("path", THEME, ids=lambda path: path.stem)

@@ -337,9 +337,8 @@ class FunctionCheck(Check):
             try:
                 result = function(*given)
             except Exception as error:  # noqa: BLE001 - whatever a student's code raises becomes feedback
-                if (
-                    "ellipsis" in str(error).lower()
-                ):  # "unsupported operand type(s) for +: 'ellipsis' and 'int'"
+                # "unsupported operand type(s) for +: 'ellipsis' and 'int'"
+                if "ellipsis" in str(error).lower():
                     return unanswered()
                 text = " ".join(str(error).split())
                 text = text if len(text) <= 160 else text[:157] + "..."

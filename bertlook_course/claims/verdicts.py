@@ -159,9 +159,8 @@ class _Twin:
         from bertlook_teach.model import RANDOM_SEED, random_twin
 
         twin = random_twin(self.original)
-        if (
-            twin.fingerprint == self.original.fingerprint
-        ):  # the model is random itself: another draw is its control
+        # the model is random itself: another draw is its control
+        if twin.fingerprint == self.original.fingerprint:
             twin = random_twin(self.original, seed=RANDOM_SEED + 1)
         return twin
 

@@ -459,7 +459,7 @@ class Deck(LessonDeck):
         texts = self.test.text_ids
         sums = np.stack([np.bincount(texts, loss), np.bincount(texts)], axis=1)
         score = compared.score(name)
-        nats = Estimate(score.loss, *stats.ratio_interval(sums, share=False), ".3f")
+        nats = Estimate(score.loss, *stats.ratio_interval(sums, within=(0, np.inf)), ".3f")
         return [shown or score.name, nats, f1_of(score)]
 
     @property

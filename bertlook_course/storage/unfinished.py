@@ -49,9 +49,10 @@ class Unfinished:
         for other in sorted((folder / UNFINISHED).glob("*/run.json")):
             if other.parent != self.kept:
                 print(_of_another(other, same, folder), file=sys.stderr)
+        # a copy of the folder may hold damaged parts; they are made again
         with suppress(
             OSError, ValueError
-        ):  # a copy of the folder may hold damaged parts; they are made again
+        ):
             if json.loads((self.kept / "run.json").read_text(encoding="utf-8")) != same:
                 shutil.rmtree(self.kept, ignore_errors=True)
         write_file(self.kept / "run.json", json_text(same))

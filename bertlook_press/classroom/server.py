@@ -114,9 +114,8 @@ def serve(
     config.ConnectionFileMixin.transport = TRANSPORT
     with socket_folder() as folder:
         os.environ["JUPYTER_RUNTIME_DIR"] = str(folder)
-        with contextlib.redirect_stdout(
-            io.StringIO()
-        ):  # nbclassic prints a banner that advises against nbclassic
+        # nbclassic prints a banner that advises against nbclassic
+        with contextlib.redirect_stdout(io.StringIO()):
             server = LabApp.initialize_server(argv=[], config=config)
         protect(server.web_app, server.port, token)
         for handler in server.log.handlers:

@@ -98,9 +98,8 @@ def _recordings(reach, bound) -> list[dict]:
     """Sweep every control once, then those that change the same thing together."""
     found = []  # (control widgets, their outputs)
     seen: list[set] = []
-    for widget in sorted(
-        reach, key=lambda one: not isinstance(one, anywidget.AnyWidget)
-    ):  # maps before menus
+    # maps before menus
+    for widget in sorted(reach, key=lambda one: not isinstance(one, anywidget.AnyWidget)):
         settings = choices(widget)
         if settings is None or not 1 < len(settings[1]) <= MOST_CHOICES:
             continue
@@ -249,9 +248,8 @@ def _listens(widget, bound, answered) -> str:
             continue
         for handler in widget._trait_notifiers.get(trait, {}).get("change", ()):
             name = getattr(handler, "__qualname__", "")
-            if name and not name.startswith(
-                "_pass_on."
-            ):  # methods of the class itself have no such name here
+            # methods of the class itself have no such name here
+            if name and not name.startswith("_pass_on."):
                 tied = bound.get((widget.model_id, trait))
                 if not (tied and any(bound.get(place) == tied for place in answered)):
                     return _LISTENS

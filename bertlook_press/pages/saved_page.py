@@ -310,9 +310,8 @@ def _controls(views) -> list[dict[str, object]]:
             controls.append({"view": view, "trait": trait, "label": label, "options": options})
 
     first = next((i for i, view in enumerate(views) if not isinstance(view, RecordedView)), None)
-    if first is not None and not isinstance(
-        views[first], (ArcView, NeuronView, WeightedText, TrainingFilm)
-    ):  # these have menus of their own
+    # these have menus of their own
+    if first is not None and not isinstance(views[first], (ArcView, NeuronView, WeightedText, TrainingFilm)):
         layers, heads = views[first].shape[:2]
         menu(first, "layer", "layer", range(1, layers + 1))
         menu(first, "head", "head", range(1, heads + 1))

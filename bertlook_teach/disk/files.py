@@ -61,11 +61,7 @@ def _staged() -> Iterator[Callable[[Path, str], IO]]:
                 raise IsADirectoryError(errno.EISDIR, "a folder of this name is in the way")
             if at.is_file() and not at.is_symlink():
                 shutil.copymode(at, part)
-        for (
-            at,
-            part,
-            _,
-        ) in begun:  # nothing else happens here: a kill in between would leave files of two runs
+        for at, part, _ in begun:  # and nothing else: a kill in between would leave files of two runs
             os.replace(part, at)
     except OSError as error:
         ours = {None, str(at), *(str(part) for _, part, _ in begun)}
@@ -88,23 +84,8 @@ def write_file(path: str | Path, content: str | bytes) -> Path:
     OSError
         If the folder cannot be made or written to, with what to do.
     """
-    path = _in_folder(path)
-    with replacing(path, "wb") as file:
-        file.write(_encoded(content))
-    return path
-
-
-def _in_folder(path: str | Path) -> Path:
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from None
-    return path
-
-
-def _encoded(content: str | bytes) -> bytes:
-    return content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    write_files({path: content})
+    return Path(path)
 
 
 def write_files(contents: Mapping[str | Path, str | bytes]) -> None:
@@ -117,7 +98,12 @@ def write_files(contents: Mapping[str | Path, str | bytes]) -> None:
     """
     with _staged() as begin:
         for path, content in contents.items():
-            begin(_in_folder(path), "wb").write(_encoded(content))
+            try:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise cannot_write(Path(path), error) from None
+            encoded = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+            begin(Path(path), "wb").write(encoded)
 
 
 def json_text(content, *, indent: int = 1, allow_nan: bool = True) -> str:

@@ -49,9 +49,8 @@ def uniform_baseline(measure: Callable) -> Callable:
             )
         n_layers, n_heads, n, n_keys = weights.shape[-4:]
         even = np.full((1, 1, n, n_keys), 1 / n_keys)
-        if getattr(
-            attention, "causal", False
-        ):  # a token of a decoder has only what stands before it to look at
+        # a token of a decoder has only what stands before it to look at
+        if getattr(attention, "causal", False):
             even = np.tril(np.ones((1, 1, n, n))) / np.arange(1, n + 1)[:, None]
         if hasattr(attention, "weights"):
             even = replace(attention, weights=even, queries=None, keys=None, values=None)

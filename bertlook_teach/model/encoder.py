@@ -37,7 +37,7 @@ from .folders import (
 )
 from .head_names import model_title, whole_number
 from .in_memory import is_in_memory, taken
-from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert
+from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert, sketch_bert
 from .tokenizing import space_before
 from .wordpiece_tokenizer import wordpiece_tokenizer
 
@@ -399,7 +399,8 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     if bert is not None:
         if keep_embeddings:
             bert.weights |= {n: w for n, w in encoder.engine.weights.items() if n.startswith("embeddings.")}
-        twin, weights = Encoder(name, None, encoder.tokenizer, None, seed=seed, numpy_bert=bert), bert.weights
+        twin = Encoder(name, None, encoder.tokenizer, None, seed=seed, numpy_bert=bert)
+        weights = sketch_bert(vars(bert.config), seed)
     else:
         model = _drawn_model(encoder, seed, keep_embeddings)
         twin, weights = Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed), model.state_dict()

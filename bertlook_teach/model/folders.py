@@ -119,10 +119,11 @@ def _refuse_odd_settings(path: Path, config: dict) -> None:
             raise ValueError(
                 f"{path} says {key} = {size}; a model may have at most {MOST_LAYERS} layers here. Is the file damaged?"
             )
+    # with another number every map would be NaN, or even
     for key in (
         "layer_norm_eps",
         "layer_norm_epsilon",
-    ):  # with another number every map would be NaN, or even
+    ):
         small = config.get(key)
         if small is not None and (type(small) not in (int, float) or not 0 < small < 1):
             raise ValueError(
@@ -358,9 +359,8 @@ def _try_reading(encoder, text: str) -> tuple[list, int]:
     ids = np.array([encoder.tokenizer(text)["input_ids"]])
     try:
         maps, _ = encoder.attend(ids, np.ones_like(ids), np.zeros_like(ids))
-    except (
-        Exception
-    ) as error:  # each family has its own way to miss an input, and a dozen kinds of error for it
+    except Exception as error:
+        # each family has its own way to miss an input, and a dozen kinds of error for it
         raise ValueError(
             f"{encoder.name} ({encoder.model.config.model_type}) gives no attention for a plain text: {first_line(error)}. Layers that "
             "mix tokens without attention weights (FNet), or that need more than text, cannot be shown; BERT, RoBERTa, DistilBERT, "
@@ -373,9 +373,8 @@ def as_read(model):
     """A model as it is read here, whatever was saved with it: no dropout, attention that returns its weights, answers by their names."""
     model.config.return_dict = True
     model.set_attn_implementation("eager")
-    if (
-        getattr(model, "attention_type", None) == "block_sparse"
-    ):  # BigBird does so itself at the first short text
+    # BigBird does so itself at the first short text
+    if getattr(model, "attention_type", None) == "block_sparse":
         model.set_attention_type("original_full")
     return model.eval()
 

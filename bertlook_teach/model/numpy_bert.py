@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -76,25 +77,17 @@ class NumpyBert:
     heads : dict
         The same for the heads it was pre-trained with (``cls. ...``), as far as the folder holds them.
     seed : int, optional
-        Of a random twin, whose heads are drawn when they are asked for.
+        Of a random twin, whose weights and heads are drawn when they are asked for.
     """
 
-    def __init__(
-        self,
-        config: dict,
-        weights: dict[str, np.ndarray],
-        heads: dict[str, np.ndarray],
-        seed: int | None = None,
-    ):
-        self.config, self.heads, self.seed = SimpleNamespace(**config), heads, seed
-        self.weights = {
-            name: array if name in _TABLES else array.astype(np.float32, copy=False)
-            for name, array in weights.items()
-        }
-        for array in self.weights.values():
-            array.setflags(
-                write=False
-            )  # a head's matrices are parts of these; who changes a model asks torch for it
+    def __init__(self, config: dict, weights=None, heads=None, seed: int | None = None):
+        self.config, self.heads, self.seed = SimpleNamespace(**config), heads or {}, seed
+        if weights is not None:
+            self.weights = _as_read(weights)
+
+    @cached_property
+    def weights(self) -> dict[str, np.ndarray]:
+        return _as_read(_draw(vars(self.config), self.seed, tensor_shapes(vars(self.config))))
 
     def embed(self, ids, segments=None) -> dict[str, np.ndarray]:
         """The three vectors of each token, "token", "position" and "segment", and the "stream" that the first layer reads."""
@@ -180,6 +173,16 @@ class NumpyBert:
         centred *= self._single(f"{name}.weight")
         centred += self._single(f"{name}.bias")
         return centred
+
+
+def _as_read(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    read = {
+        name: array if name in _TABLES else array.astype(np.float32, copy=False)
+        for name, array in weights.items()
+    }
+    for array in read.values():  # a head's matrices are parts of these; who changes a model asks torch for it
+        array.setflags(write=False)
+    return read
 
 
 def as_array(tensor) -> np.ndarray:
@@ -341,7 +344,15 @@ def draw_bert(config: dict, seed: int) -> NumpyBert | None:
     shapes = tensor_shapes(config)
     if min(np.prod(shape) for shape in shapes.values() if len(shape) == 2) < 16 or not 0 <= seed < 2**32:
         return None
-    return NumpyBert(config, _draw(config, seed, shapes), {}, seed)
+    return NumpyBert(config, seed=seed)
+
+
+def sketch_bert(config: dict, seed: int) -> dict[str, np.ndarray]:
+    """The tensors of `draw_bert` as zeros that take no room, but for the matrix drawn last: enough to tell one draw from another."""
+    shapes = tensor_shapes(config)
+    zeros = {name: np.broadcast_to(np.float32(0), shape) for name, shape in shapes.items()}
+    last = max(name for name, shape in shapes.items() if len(shape) == 2)
+    return zeros | {last: _draw(config, seed, shapes, {last})[last]}
 
 
 def _draw_head(config: dict, seed: int, kind: str) -> dict[str, np.ndarray]:
@@ -354,28 +365,29 @@ def _draw_head(config: dict, seed: int, kind: str) -> dict[str, np.ndarray]:
         shapes |= _linear_shapes(f"{top}.decoder", config["vocab_size"], width)
     else:
         shapes |= _linear_shapes("cls.seq_relationship", 2, width)
-    drawn = _draw(config, seed, shapes)
-    drawn[f"{top}.bias"] = drawn.pop(
-        f"{top}.decoder.bias", None
-    )  # the decoder is tied to the word embeddings
+    drawn = _draw(config, seed, shapes, _HEADS[kind])
+    drawn[f"{top}.bias"] = drawn.get(f"{top}.decoder.bias")  # the decoder is tied to the word embeddings
     return {name: drawn[name] for name in _HEADS[kind]}
 
 
-def _draw(config: dict, seed: int, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+def _draw(config: dict, seed: int, shapes: dict[str, tuple[int, ...]], wanted=None) -> dict[str, np.ndarray]:
+    """Of the matrices, those ``wanted``, or all."""
     bits = np.random.MT19937()
     bits.state = np.random.RandomState(seed).get_state(legacy=False)
-    for name, shape in shapes.items():
+    sizes = {name: int(np.prod(shape)) for name, shape in shapes.items()}
+    for name, size in sizes.items():
         if "LayerNorm" not in name:  # only the tables are Gaussian from the start
-            size = int(np.prod(shape))
             bits.random_raw(size + 16 * (name in _TABLES and size % 16 > 0), output=False)
     weights = {}
     for name, shape in shapes.items():
         if len(shape) < 2:
             weights[name] = np.full(shape, "LayerNorm.weight" in name, np.float32)
-            continue
-        weights[name] = _gaussian(bits, int(np.prod(shape))).reshape(shape)
-        weights[name] *= np.float32(config.get("initializer_range") or 0.02)
-    if (padding := config.get("pad_token_id", 0)) is not None:
+        elif wanted is None or name in wanted:
+            weights[name] = _gaussian(bits, sizes[name]).reshape(shape)
+            weights[name] *= np.float32(config.get("initializer_range") or 0.02)
+        else:
+            bits.random_raw(sizes[name] + 16 * (sizes[name] % 16 > 0), output=False)
+    if (padding := config.get("pad_token_id", 0)) is not None and _TABLE["token"] in weights:
         weights[_TABLE["token"]][padding] = 0
     return weights
 
@@ -448,9 +460,8 @@ def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
     start, header = _read_header(data)
     tensors = {}
     for name, about in header.items():
-        if name.endswith(
-            "position_ids"
-        ):  # 0, 1, 2, ...: older versions of transformers saved them, as integers
+        # 0, 1, 2, ...: older versions of transformers saved them, as integers
+        if name.endswith("position_ids"):
             continue
         first, last = about["data_offsets"]
         if not 0 <= first <= last <= len(data) - start:

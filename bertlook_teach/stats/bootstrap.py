@@ -205,7 +205,7 @@ def mean_interval(values, **drawing) -> tuple:
     )
 
 
-def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -> tuple[float, float]:
+def ratio_interval(totals, *, seed: int = 0, weights=None, within=(0, 1)) -> tuple[float, float]:
     """95 % interval of a ratio of two sums over units.
 
     Parameters
@@ -215,8 +215,9 @@ def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -
     seed : int
     weights : array of shape (replicate, unit), optional
         The `draws`, where several intervals are to share them.
-    share : bool
-        Whether the ratio is a share, which stays between 0 and 1; False for a difference.
+    within : (low, high)
+        What the ratio can be, and where the interval stays: (0, 1) for a share, (-1, 1) for a difference of shares, infinite ends for
+        any number. Sums that do not make a share are not kept between 0 and 1.
 
     Returns
     -------
@@ -245,10 +246,11 @@ def ratio_interval(totals, *, seed: int = 0, weights=None, share: bool = True) -
     totals = totals[totals[:, 1] > 0]
     above, below = totals.sum(axis=0)
     ratio, n = above / below, len(totals)
-    share = share and (totals[:, 0] >= 0).all() and (totals[:, 0] <= totals[:, 1]).all()
+    share = tuple(within) == (0, 1)
+    if share and not ((totals[:, 0] >= 0) & (totals[:, 0] <= totals[:, 1])).all():
+        share, within = False, (-np.inf, np.inf)
     influence = totals[:, 0] - ratio * totals[:, 1]
     skewed = acceleration_of(influence)
-    within = (0, 1) if share else (-np.inf, np.inf)
     return sample_interval(
         drawn[:, 0] / drawn[:, 1], ratio, n, acceleration=skewed, outward=not share, within=within
     )
@@ -262,7 +264,7 @@ def _drawn(totals: np.ndarray, seed: int) -> np.ndarray:
 
 
 def unit_interval(
-    values, units, n_units: int | None = None, *, seed: int = 0, weights=None, share: bool = True
+    values, units, n_units: int | None = None, *, seed: int = 0, weights=None, within=(0, 1)
 ) -> tuple[float, float]:
     """95 % interval of the mean of ``values``, drawing whole units.
 
@@ -273,7 +275,7 @@ def unit_interval(
         The unit of each case, by number or name; where ``n_units`` is given, a number from 0.
     n_units : int, optional
         Number of units, where some may have no case: the same for two groups draws the same units for both.
-    seed, weights, share
+    seed, weights, within
         As in `ratio_interval`.
     """
     units = np.asarray(units) if n_units else np.unique(np.asarray(units), return_inverse=True)[1]
@@ -282,7 +284,7 @@ def unit_interval(
     n_units = int(units.max()) + 1 if n_units is None else n_units
     sums = np.bincount(units, np.asarray(values, dtype=float), n_units)
     totals = np.stack([sums, np.bincount(units, minlength=n_units)], axis=1)
-    return ratio_interval(totals, seed=seed, weights=weights, share=share)
+    return ratio_interval(totals, seed=seed, weights=weights, within=within)
 
 
 def resampled(statistic: Callable[[np.ndarray], float], units, *, seed=0) -> np.ndarray:

@@ -95,7 +95,7 @@ def paired_interval(before, after, units=None, *, seed: int = 0) -> tuple[float,
     if (before == after).all() and np.isin(before, (0, 1)).all():
         unseen = 1 - ((1 - CONFIDENCE) / 2) ** (1 / len(np.unique(units)))
         return -unseen, unseen
-    return unit_interval(after - before, units, seed=seed, share=False)
+    return unit_interval(after - before, units, seed=seed, within=(-np.inf, np.inf))
 
 
 def holm(p) -> np.ndarray:

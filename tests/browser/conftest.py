@@ -90,9 +90,8 @@ class Server:
         self.process.terminate()
         try:
             self.process.wait(timeout=HANGS_AFTER / 1000)
-        except (
-            subprocess.TimeoutExpired
-        ):  # it waits for a kernel that was still starting; kernels end with their server
+        except subprocess.TimeoutExpired:
+            # it waits for a kernel that was still starting; kernels end with their server
             self.process.kill()
             self.process.wait()
         self.process.stdout.close()
@@ -180,7 +179,9 @@ class Deck:
         """Show a slide, "h-v" counted from 0, with nothing in focus. Its outputs take the focus a moment later: then it is usable."""
         self._turn(slide)
         self.page.wait_for_timeout(50)
-        if self.slide != slide:  # a deck that has only just opened writes its own address, and may write over ours
+        if (
+            self.slide != slide
+        ):  # a deck that has only just opened writes its own address, and may write over ours
             self._turn(slide)
         self.wait(f"({ARRIVED})('slide-{slide}', {str(usable).lower()})")
 

@@ -112,9 +112,8 @@ def test_a_twin_of_other_inputs_or_heads_is_refused(files):
             list(iter_recorded_verdicts((), recording, twin=twin))
     twin = load_recording(files / "twin.bertlook")
     assert twin.twin_of == recording.model_fingerprint
-    with pytest.raises(
-        ValueError, match="was not recorded as a random twin"
-    ):  # the two files in each other's place
+    # the two files in each other's place
+    with pytest.raises(ValueError, match="was not recorded as a random twin"):
         list(iter_recorded_verdicts((), twin, twin=recording))
     with pytest.raises(ValueError, match="is the random twin of another model"):
         list(iter_recorded_verdicts((), recording, twin=replace(twin, twin_of="0" * 16)))

@@ -511,10 +511,11 @@ def test_what_came_later_is_printed_only_where_there_is_some():
 def test_a_cluster_is_found_wherever_it_stands_in_a_mention(write, header, rows):
     path = write(entities(*rows, begins=f"{header}# newdoc id = d\n"), "a.conllu")
     found = [("w1 w2", "1"), ("w3", "6"), ("w4", "1")]
+    # both ways to the same file
     for [document] in (
         read_coreference(path),
         coreference_documents(read_conllu(path)),
-    ):  # both ways to the same file
+    ):
         assert [(document.text(m), m.cluster) for m in document.mentions] == found
     kinds = [target.label for edge in treebank_edges(read_conllu(path), "entity") for target in edge.targets]
     assert set(kinds) <= {"person", "place"} and len(kinds) == 3

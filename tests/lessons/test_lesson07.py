@@ -176,9 +176,8 @@ def test_evidence_is_collected_from_a_model_one_input_a_document():
     evidence = collect_evidence("antecedents", load_encoder("specimen-random"), Resources(limit=14))
     assert evidence.n == len({s.doc_id for s in load_treebank()[:14]}) >= 2
     assert evidence.values["all mentions"].shape[1:] == (6, 6)
-    assert (
-        evidence.values["all mentions"] >= evidence.values["all open"]
-    ).all()  # every antecedent is a mention
+    # every antecedent is a mention
+    assert (evidence.values["all mentions"] >= evidence.values["all open"]).all()
 
 
 # --- one text ------------------------------------------------------------------------------------------

@@ -482,9 +482,8 @@ def test_flow_equals_the_smallest_cut():
     expected = np.empty((3, 3))
     for i, j in itertools.product(range(3), repeat=2):
         cuts = []
-        for inside in itertools.product(
-            [False, True], repeat=7
-        ):  # 3 middle, 2 top, 2 bottom nodes are free to choose
+        # 3 middle, 2 top, 2 bottom nodes are free to choose
+        for inside in itertools.product([False, True], repeat=7):
             middle = np.array(inside[:3])
             top = np.insert(inside[3:5], i, True)
             bottom = np.insert(inside[5:], j, False)

@@ -24,6 +24,7 @@ from bertlook_course.analyses.probing import hidden_states
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.model import folders, random_twin
 from bertlook_teach.model.folders import checked
+from bertlook_teach.model.numpy_bert import sketch_bert
 
 
 @pytest.fixture
@@ -90,6 +91,16 @@ def test_the_random_twin_has_the_shape_but_not_the_weights_and_is_the_same_each_
     )
     assert twin.fingerprint == load_encoder("specimen-random").fingerprint != specimen.fingerprint
     assert twin.name == "specimen-random"
+
+
+def test_a_twin_is_drawn_when_it_first_reads_and_not_for_its_name():
+    """What is kept of it, evidence, is found by the fingerprint: a kernel need not hold weights that nobody reads."""
+    twin = load_encoder("specimen-random")
+    assert twin.fingerprint and "weights" not in vars(twin.engine)
+    weights, sketch = twin.engine.weights, sketch_bert(vars(twin.engine.config), twin.seed)
+    assert {name: array.shape for name, array in sketch.items()} == {n: a.shape for n, a in weights.items()}
+    (drawn,) = (name for name, array in sketch.items() if array.any())
+    assert (sketch[drawn] == weights[drawn]).all() and weights[drawn].std() > 0.01
 
 
 def test_the_last_digits_of_a_twins_weights_name_nothing(folder, monkeypatch):

@@ -53,9 +53,8 @@ def forget_attempts():
 def watch(event, arguments):
     if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
         address = arguments[1]
-        if isinstance(address, tuple) and not is_here(
-            address[0]
-        ):  # a string is a Unix socket, None a connected one
+        # a string is a Unix socket, None a connected one
+        if isinstance(address, tuple) and not is_here(address[0]):
             refuse(event, address[0])
     elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr") and not is_here(
         arguments[0]

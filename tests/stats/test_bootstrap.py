@@ -134,7 +134,7 @@ def test_without_a_case_there_is_no_number_and_without_a_unit_nothing_to_draw():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(ratio_interval([[0, 0], [0, 0]])).all() and np.isnan(ratio_interval([[0, 0]])).all()
-        assert np.isnan(ratio_interval([[0, 0], [0, 0]], weights=draws(2), share=False)).all()
+        assert np.isnan(ratio_interval([[0, 0], [0, 0]], weights=draws(2), within=(-1, 1))).all()
         for nothing in (
             lambda: ratio_interval(np.zeros((0, 2))),
             lambda: unit_interval([], []),

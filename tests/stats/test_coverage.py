@@ -90,7 +90,7 @@ def test_nothing_right_or_everything_still_leaves_a_doubt():
     """Clopper and Pearson: none of 20 is below 17 per cent, in 97.5 samples of 100."""
     assert ratio_interval([[0, 3]] * 20) == pytest.approx((0, 1 - 0.025**0.05))
     assert ratio_interval([[3, 3]] * 20) == pytest.approx((0.025**0.05, 1))
-    assert ratio_interval([[0, 3]] * 20, share=False) == (0, 0)
+    assert ratio_interval([[0, 3]] * 20, within=(-1, 1)) == (0, 0)
     assert np.isnan(ratio_interval([[1, 3]])).all() and ratio_interval([[3, 3]])[0] == pytest.approx(0.025)
 
 

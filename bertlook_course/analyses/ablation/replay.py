@@ -166,7 +166,8 @@ def layers_of(encoder: Encoder, batch, traced: Trace) -> list[Layer]:
         AttributeError,
         TypeError,
         RuntimeError,
-    ) as error:  # a part that is not there, or of another shape
+    ) as error:
+        # a part that is not there, or of another shape
         raise RuntimeError(
             f"{encoder.name} ({kind}) cannot be recomputed from its parts ({error}): {unknown}"
         ) from error

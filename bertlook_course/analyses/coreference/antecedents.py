@@ -293,8 +293,9 @@ def antecedent_gains(
         for rule, theirs in found.rules.items():
             if of_kind.any():
                 difference = ours[of_kind].astype(float) - theirs[of_kind]
-                ends = unit_interval(difference, documents[of_kind], n_documents, seed=seed, share=False)
-                low, high = np.clip(ends, -1, 1)  # as far as a gain can go
+                low, high = unit_interval(
+                    difference, documents[of_kind], n_documents, seed=seed, within=(-1, 1)
+                )
                 gains.append(AntecedentGain(rule, kind, float(difference.mean()), low, high, len(difference)))
     return gains
 

@@ -55,9 +55,8 @@ def require_comparable(before: Encoder, after: Encoder) -> None:
             f"two checkpoints of one shape were expected; {before.name} has {shapes[0]}, {after.name} has {shapes[1]}. "
             "A head of one has no namesake in the other."
         )
-    if (
-        recorded
-    ):  # no vocabulary is at hand; that the tokens of every text are the same is seen when it is read
+    # no vocabulary is at hand; that the tokens of every text are the same is seen when it is read
+    if recorded:
         return
     first, second = (e.tokenizer.get_vocab() for e in (before, after))
     if first != second:

@@ -66,9 +66,9 @@ class PatternCounts:
         sums = {name: np.tensordot(member, getattr(self, name), 1) for name in ("cases", *names)}
         return replace(self, documents=np.arange(n), **sums)
 
-    def interval(self, sums: np.ndarray, share: bool = True) -> tuple[float, float]:
+    def interval(self, sums: np.ndarray, within=(0, 1)) -> tuple[float, float]:
         """95 % of sums of each text, divided by the cases."""
-        return ratio_interval(np.stack([sums, self.cases], axis=1), share=share)
+        return ratio_interval(np.stack([sums, self.cases], axis=1), within=within)
 
 
 class _Merged:

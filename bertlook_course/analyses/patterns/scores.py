@@ -272,7 +272,7 @@ def _row(measure: str, n_texts: int, counts: PatternCounts, twins: PatternCounts
     heads, rules = (fair_choice(sums, half, both_ways=True, least=1) for sums in (of_heads, of_rules))
     found, by_rule = heads.reported, rules.reported
     low, high = interval(found)
-    gain_low, gain_high = np.clip(interval(found - by_rule, share=False), -1, 1)  # as far as a gain can go
+    gain_low, gain_high = interval(found - by_rule, within=(-1, 1))
     best = total_of(of_heads)
     more = {}
     if twins is not None:

@@ -116,7 +116,7 @@ def evaluate_lead(
     counts = _right_words(_several(predict), sentences)
     counts[:, 0] -= _right_words(_several(other), sentences)[:, 0]
     ahead, total = _checked_total(counts)
-    ends = np.clip(ratio_interval(by_document(counts, sentences), seed=seed, share=False), -1, 1)
+    ends = ratio_interval(by_document(counts, sentences), seed=seed, within=(-1, 1))
     return AttachmentLead(float(ahead / total), *ends, int(total), len(counts))
 
 

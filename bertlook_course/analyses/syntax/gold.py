@@ -35,9 +35,8 @@ class Gold:
         everything = np.ones_like(arcs) if count_root else arcs
         cases = {ALL: np.flatnonzero(everything), WITHOUT_PUNCT: np.flatnonzero(everything & ~punct)}
         found, first, counts = np.unique(self.codes[arcs], return_index=True, return_counts=True)
-        for code in found[
-            np.lexsort((first, -counts))
-        ]:  # frequent ones first, of equals the one that came first
+        # frequent ones first, of equals the one that came first
+        for code in found[np.lexsort((first, -counts))]:
             cases[self.names[code]] = np.flatnonzero(arcs & (self.codes == code))
         return cases
 

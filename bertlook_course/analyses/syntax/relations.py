@@ -300,8 +300,8 @@ def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, 
             choice = fair_choice(found, half, both_ways=True, least=1)
             right[name], chosen[name] = choice.reported, [index for (index,) in choice.chosen]
 
-    def interval(case_values, share: bool = True):
-        return unit_interval(case_values, units, weights.shape[1], weights=weights, share=share)
+    def interval(case_values, within=(0, 1)):
+        return unit_interval(case_values, units, weights.shape[1], weights=weights, within=within)
 
     def named(index) -> Choice:
         direction, layer, head = np.unravel_index(index, shape)
@@ -309,8 +309,7 @@ def _row(*, relation, words, half, units, marks, gold, offsets, weights, shape, 
 
     low, high = interval(right["heads"])
     gain = right["heads"].astype(int) - right["offsets"].astype(int)
-    # An interval over few cases reaches beyond the largest gain there can be.
-    gain_low, gain_high = np.clip(interval(gain, share=False), -1, 1)
+    gain_low, gain_high = interval(gain, within=(-1, 1))
     twin = {}
     if "twin" in right:
         twin_low, twin_high = interval(right["twin"])

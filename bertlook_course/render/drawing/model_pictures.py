@@ -107,10 +107,11 @@ def render_layer(n_heads: int, chosen: int, *, opens: str = "") -> Picture:
         name = f"head {head + 1}" if step > 110 else str(head + 1)
         body += door(box(x + 4, 368, step - 8, 54, name, **look), opens)
         body += arrow((x + step / 2, 454), (x + step / 2, 428))
+    # past the heads, and past the feed-forward step
     for low, high, out in (
         (481.0, 314.0, 64.0),
         (296.0, 129.0, 32.0),
-    ):  # past the heads, and past the feed-forward step
+    ):
         body += arrow((left, low), (left - out, low), (left - out, high), (left - 4, high), dashed=True)
     notes = (
         (8.0, 362.0, ("the token", "itself goes", "past them"), MUTED),

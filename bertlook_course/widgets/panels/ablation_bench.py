@@ -225,7 +225,8 @@ class AblationBench(ipywidgets.VBox):
         except (
             ValueError,
             RuntimeError,
-        ) as error:  # a failed control is said, and the last result not passed off as new
+        ) as error:
+            # a failed control is said, and the last result not passed off as new
             result = {**view.result, "message": _capital(error)}
         place = {"off": view.off, "how": view.how, "model": view.model_index, "masked": sentence.masked}
         with view.hold_sync():

@@ -119,10 +119,11 @@ def test_the_released_codes_baseline_can_name_the_root():
     scores = evaluate(offset_predictor(-1, edge="published"), [names], count_root=True)
     assert scores["all"] == (2, 2)
     assert evaluate(offset_predictor(-1), [names], count_root=True)["all"] == (1, 2)
+    # the root is counted over all relations, and has no row of its own
     for count_root, n in (
         (True, 2),
         (False, 1),
-    ):  # the root is counted over all relations, and has no row of its own
+    ):
         counted = {
             name: score.n
             for name, score in evaluate(offset_predictor(-1), [names], count_root=count_root).items()
