@@ -37,7 +37,7 @@ from ..render import (
     relation_gains,
     render_arcs,
     signed_gain,
-    table_bars,
+    table_dots,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -96,14 +96,20 @@ def printed_det(answer) -> str:
     )
 
 
-def printed_bars(rows: Sequence) -> Picture:
+def printed_dots(rows: Sequence) -> Picture:
     """BERT-base's best heads and the best fixed distances, rows of Table 1 of Clark et al. (2019)."""
-    return table_bars(
-        published_relations(rows),
-        ["accuracy", "best offset"],
-        axis="per cent right",
-        together=True,
-        model="BERT-base",
+    table, head = published_relations(rows), "BERT-base's best head"
+    header = [head if name == "accuracy" else name for name in table.header]
+    body = [
+        [f"{row[0]}  {one.accuracy} against {one.baseline}", *row[1:]] for row, one in zip(table.rows, rows)
+    ]
+    order = sorted(rows, key=lambda one: one.baseline - one.accuracy)
+    most, least = (
+        f"{one.relation} {signed_gain(one.accuracy - one.baseline, 1)}" for one in (order[0], order[-1])
+    )
+    said = f"Gains as printed, in points: the largest {most}, the smallest {least}. {table.caption}"
+    return table_dots(
+        TextTable(header, body, said), [head, "best offset"], axis="per cent right", together=True
     )
 
 
@@ -289,21 +295,24 @@ class Deck(LessonDeck):
         series["BERT-base, printed"] = {name: printed[name] for name in shown}
         return figure_picture(
             gain_figure(series, shown),
-            f"Lines: 95 %, over documents. BERT-base: chosen on the sentences that it is scored on. {self.said_elsewhere()}",
+            f"For {len(self.winners)} of {len(self.scored)}, the whole line (95 %, over documents) right of 0"
+            f"{': ' * bool(self.winners)}{', '.join(n for n in shown if n in self.winners)}. {self.said_elsewhere()} "
+            "BERT-base: chosen on the sentences that it is scored on.",
         )
 
     def said_elsewhere(self) -> str:
         """What the winners gain on a larger treebank, of the same model."""
         elsewhere = measured_of(self.encoder, "EWT, Stanford")
         if not self.winners:
-            return "On our sentences no gain is sure; docs/results.md has another treebank."
+            return "docs/results.md has another treebank."
         if elsewhere is None:
-            return f"Gains that are sure on our sentences: {', '.join(self.winners)}. Another treebank was not tried."
-        there = [
-            (elsewhere.value(name, "gain").value, name) for name in self.winners if name in elsewhere.rows
-        ]
-        said = ", ".join(f"{name} {gain:+.0f}" for gain, name in sorted(there, reverse=True))
-        return f"The same gains of {elsewhere.whose} on 2,001 sentences of EWT ({elsewhere.page}): {said}."
+            return "Another treebank was not tried."
+        there = [elsewhere.value(name, "gain").value for name in self.winners if name in elsewhere.rows]
+        again = sum(gain > 0 for gain in there)
+        return (
+            f"On 2,001 sentences of EWT {'all' if again == len(there) else again} of these gain again, {min(there):+.0f} to "
+            f"{max(there):+.0f} points ({elsewhere.page})."
+        )
 
     def gains_table(self, relations: Sequence[str]) -> TextTable:
         """Best head, best offset and gain, relation by relation; the other model's gain and BERT-base's printed one beside them."""
@@ -348,14 +357,15 @@ class Deck(LessonDeck):
         return TextTable(
             ["all arcs", "best head", "best offset", "gain"],
             [[*cells, signed_gain(gain, 1)] for *cells, gain in body],
-            f"Per cent of all arcs [95 %], punctuation included; ours n = {row.n:,}. Best offset: {row.offset}.",
+            f"No: BERT-base's best head finds {printed.accuracy} %, {self.name}'s {100 * row.accuracy:.0f} %; always the next word "
+            f"finds {printed.baseline} and {100 * row.baseline:.0f} %. All arcs [95 %], punctuation included; ours n = {row.n:,}.",
         )
 
     def said_rarest(self) -> str:
         """What the twin's best reading seems to reach in the rarest relation, and what it reaches when it is chosen fairly."""
         seems = self.rarest.twin_in_sample
         return (
-            f"**{letter(seems, [0.1, 0.15, 0.3])}**: it seems to reach {100 * seems:.0f} %. "
+            f"{letter(seems, [0.1, 0.15, 0.3])}: the best seems to reach {100 * seems:.0f} %. "
             f"Chosen on one half and scored on the other: {100 * self.rarest.twin:.0f} %."
         )
 
@@ -384,25 +394,12 @@ class Deck(LessonDeck):
         )
 
     def limits(self) -> str:
-        """What the accuracies leave out, a list in Markdown."""
-        chosen, removed = self.stanford["pobj"].in_sample_choice, 100 * self.answers.removed
-        lines = [
-            (
-                "**How sure the head was.** The choice ignores attention to `[CLS]`, `[SEP]` and the word itself: "
-                f"on average {removed.mean():.0f} %, from {removed.min():.0f} to {removed.max():.0f} % by head; "
-                f"in head {str(chosen).split()[0]} {removed[chosen.layer, chosen.head]:.0f} %."
-            ),
-            "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
-            (
-                "**That it is grammar.** An object is also near, a content word, and predictable. "
-                "The offset is only the simplest rival."
-            ),
-            (
-                f"**Other texts.** {len(self.treebank)} sentences by one author; "
-                "the interval says nothing about other genres."
-            ),
-        ]
-        return "\n".join(f"- {line}" for line in lines)
+        """What the accuracies leave out besides how sure a head was, a list in Markdown."""
+        return (
+            "- **That the model uses it.** Looking is not needing: lesson 11 switches heads off.\n"
+            "- **That it is grammar.** An object is also near, and predictable. An offset is the simplest rival.\n"
+            f"- **Other texts.** These are {len(self.treebank)} sentences by one author."
+        )
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -450,14 +447,14 @@ class Deck(LessonDeck):
         names = ("det", "pobj", "dobj", "nsubj", "ccomp", "mark", "prt")
         rows = {name: self.stanford[name] for name in names if name in self.stanford}
         added = {name: 100 * (row.in_sample - row.accuracy) for name, row in rows.items()}
-        most = max(added, key=added.get)
-        beyond = ", ".join(name for name, row in rows.items() if row.p_corrected < 0.05)
+        most, many = max(added, key=added.get), max(rows, key=lambda name: rows[name].n)
+        table = flattery_table(self.stanford, list(rows))
         return replace(
-            flattery_table(self.stanford, list(rows)),
-            caption=f"{self.Subject}. “Same”: chosen and scored on the same sentences; “other”: chosen on one half, scored on the other. "
-            f"Choosing adds most to {most}, {added[most]:.0f} points (n = {rows[most].n}). "
-            "Better than heads that know only distances (p < .05, corrected for the choice, 200 shuffles; "
-            f"not the same test as the gain over the offset): {beyond}.",
+            table,
+            rows=[[f"{name}, n = {n}", n, *cells] for name, n, *cells in table.rows],
+            caption=f"{self.Subject}: choosing on the same sentences adds {added[most]:.0f} points to {most} (n = {rows[most].n}), "
+            f"{added[many]:.0f} to {many} (n = {rows[many].n}). “Same”: chosen and scored on the same sentences; “other”: chosen on "
+            "one half, scored on the other.",
         )
 
     def pieces_table(self) -> TextTable:
@@ -491,9 +488,11 @@ class Deck(LessonDeck):
             head = Estimate.per_cent(row.accuracy, row.low, row.high, after=f" {choices_cell(row.choices)}")
             offset = Estimate.per_cent(row.baseline, after=f" by {row.offset}")
             body.append([f"{name} ({scheme}), n = {row.n:,}", head, offset])
-        return TextTable(
-            ["relation", "best head", "best offset"],
-            body,
-            f"{self.Subject}, per cent [95 %, over documents], and which head or distance. "
-            "↓: read by columns (the governor looks); otherwise by rows (the dependent looks).",
+        pobj, marks = self.stanford["pobj"], any("↓" in str(row[1]) for row in body)
+        said = f"{self.Subject} [95 %, over documents], and which head or distance; two: the halves chose differently. "
+        if len(set(pobj.offsets)) > 1:
+            said += f"So distances find {100 * pobj.baseline:.0f} % of pobj, {pobj.in_sample_offset} alone {100 * pobj.in_sample_baseline:.0f} % (slide 7). "
+        said += (
+            "↓: the governor looks; otherwise the dependent." if marks else "In all rows the dependent looks."
         )
+        return TextTable(["relation", "best head", "best offset"], body, said)

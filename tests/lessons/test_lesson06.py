@@ -28,6 +28,7 @@ from bertlook_course.claims.lessons.lesson06 import relation_evidence
 from bertlook_course.claims.statistics import relation_accuracies, relation_accuracy
 from bertlook_course.corpora import load_treebank
 from bertlook_course.decks import lesson06 as deck_of_06
+from bertlook_course.decks.pictures import lesson06 as pictures
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_table_1
 from bertlook_course.render import (
@@ -302,3 +303,31 @@ def test_the_map_beside_a_recorded_head_measures_its_own_line():
         assert values[layer, head] == attention.weights[layer, head, query, tokens.index(words[1])]
     dog = shown["sentences"][2]
     assert not shown["measures"]["street → cross"](bert_base[dog]).any()
+
+
+def test_the_toy_map_is_read_by_the_function_of_the_slide():
+    def named(weights, word):
+        return max((w, k) for k, w in enumerate(weights[word]) if k != word)[1]
+
+    weights = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.6], [0.2, 0.5, 0.3]])
+    both = pictures.map_picture(weights, named, ["rows", "columns"])
+    assert both.sentence.startswith("By rows 2 of 2 right, by columns 1 of 2 right.")
+    assert " ".join(both.body).count("✓") == 3 and " ".join(both.body).count("✗") == 1
+
+
+def test_distances_are_drawn_and_counted_alike(treebank):
+    [first, *_] = trees = in_scheme(treebank, "stanford")
+    shown = ["all", *{r for r, g in zip(first.relations, first.governors) if g >= 0}]
+    drawn = pictures.distances_picture(trees, " ".join(first.words), {"next word": +1}, shown)
+    right = sum(g == i + 1 for i, g in enumerate(first.governors))
+    assert " ".join(drawn.body).count("✓") == right
+    assert [str(cell) for cell in drawn.numbers[0].rows[0]][0] == "next word"
+
+
+def test_the_framed_reading_of_the_twin_is_right_as_often_as_the_table_says(treebank):
+    answers, twin = answers_of(treebank), answers_of(treebank, seed=2)
+    table = score_relations(answers, scheme="stanford", twin=twin, min_cases=10, permutations=0)
+    row = min(table.rows, key=lambda one: (one.n, one.relation))
+    deck = type("Deck", (), {"rarest": row, "twin_answers": twin, "said_rarest": lambda self: ""})()
+    drawn = " ".join(pictures.luck_picture(deck).body)
+    assert drawn.count(f'fill="{palette.MUTED}"') >= round(row.twin_in_sample * row.n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bertlook_teach.views import INK
+from bertlook_teach.views import INK, PAPER
 
 from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
 from ..drawing.marks import bar_look
@@ -187,6 +187,7 @@ def relation_bars_figure(panels, *, size=(9.8, 4.3), font_size: float = 18):
             for label in axes.get_yticklabels():
                 label.set_visible(False)
         key_above(figure, rows[-1])
+        figure.legends[0].get_patches()[-1].set(facecolor=PAPER, edgecolor=INK)  # each panel has its model's
     return figure
 
 

@@ -205,7 +205,7 @@ def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, s
         ends.append(text(scale(value) + 0.4 * _EM, rows[2] - 0.8 * _EM, f"{label}: {value:.2f}"))
     body += step(ends)
     sentence = (
-        f"{heads} heads, each right in {100 * rate:.0f} % of all cases. Ringed: the head that is best on {cases} cases; below it, the same head on "
-        f"{cases} other cases. Each step is another round. Last: the mean share of both over {REPLICATES:,} rounds."
+        f"{heads} heads, each right in {100 * rate:.0f} % of all cases. Ringed: the best on {cases} cases, one of them if several are level; below, the same "
+        f"head on {cases} other cases. Each step is another round. Last: the mean share of both over {REPLICATES:,} rounds."
     )
     return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "The best of many", sentence, _EM)
