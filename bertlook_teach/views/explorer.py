@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import ipywidgets
 import numpy as np
+import traitlets
 
 from ..model import Attention, check_encoder, head_label, is_in_memory, load_encoder
 from .assets import mime_bundle
@@ -89,12 +90,6 @@ class TextBox(ipywidgets.VBox):
         return f"TextBox({', '.join(repr(text) for text in self.texts if text is not None)})"
 
 
-def _of_the_view(name: str) -> property:
-    return property(
-        lambda self: getattr(self.head_view, name), lambda self, to: setattr(self.head_view, name, to)
-    )
-
-
 class HeadExplorer(ipywidgets.VBox):
     """A text box, a map of all heads and a view of one, tied together.
 
@@ -146,6 +141,7 @@ class HeadExplorer(ipywidgets.VBox):
     """
 
     _ipython_display_ = None  # ipywidgets 7 would leave out the picture for saved pages
+    layer, head = traitlets.Int(), traitlets.Int()
 
     def __init__(
         self,
@@ -204,6 +200,8 @@ class HeadExplorer(ipywidgets.VBox):
         link_heads(self.head_map, self.head_view)
         super().__init__(self._parts(sizes, has_box=given is None))
         self.add_class("bertlook-explorer")
+        for choice in ("layer", "head"):
+            traitlets.link((self.head_view, choice), (self, choice))
         self.head_view._in_page = (given is None and self.in_page()) or {}
 
     def _norms_wanted(self, norms: bool | Callable | None, own_extract: bool) -> Callable | None:
@@ -329,11 +327,13 @@ class HeadExplorer(ipywidgets.VBox):
         views = {"map": self.head_map, "view": self.head_view}
         return self.text_box.page_request(self.encoder, views, norms=bool(self.head_view.norms))
 
-    layer, head = _of_the_view("layer"), _of_the_view("head")
-
     def _repr_mimebundle_(self, **kwargs):
         heads, view = self.head_map.picture(), self.head_view.picture()
         return mime_bundle(self, [replace(heads, badge=self.head_view.badge), view])
+
+    @traitlets.validate("layer", "head")
+    def _a_head(self, proposal) -> int:
+        return self.head_view.check_choice(proposal)
 
     def __repr__(self) -> str:
         n_layers, n_heads, n_tokens, *_ = self.head_view.shape

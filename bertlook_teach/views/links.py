@@ -49,7 +49,7 @@ def link_heads(*widgets) -> list:
 def _view_of(widget):
     """The part of a box of widgets that holds the choice of the head."""
     for part in ("head_view", "view"):
-        if not widget.has_trait("layer") and hasattr(widget, part):
+        if hasattr(widget, part):
             return getattr(widget, part)
     return widget
 

@@ -295,6 +295,17 @@ def test_another_text_without_norms_shows_weights_again():
     assert (view.quantity, view.quantity_index, view.norms) == ("weight", 0, b"")
 
 
+def test_the_explorers_choice_is_a_trait_that_one_can_observe():
+    explorer, seen = HeadExplorer(load_encoder("specimen"), "The dog ran home.", layer=2, head=1), []
+    explorer.observe(lambda change: seen.append((change["name"], change["new"])), names=["layer", "head"])
+    explorer.head = 3
+    explorer.head_map.layer = 4  # as a click does
+    assert seen == [("head", 3), ("layer", 4)] and (explorer.layer, explorer.head_view.head) == (4, 3)
+    with pytest.raises(traitlets.TraitError, match="head counts from 0 to 5; got 99"):
+        explorer.head = 99
+    assert (explorer.head, explorer.head_view.head) == (3, 3)
+
+
 def test_the_explorer_has_the_switch_when_norms_can_be_had():
     def lengths(attention):
         return np.full(attention.weights.shape[:3], 2.0)
