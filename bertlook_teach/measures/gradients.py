@@ -105,7 +105,7 @@ def attention_gradients(
     ----------
     reading : Reading
         Of an encoder with a masked-LM head in its folder; from :func:`bertlook_teach.model.read`.
-    masked : sequence of int
+    masked : sequence of int, or bool for each token
         Positions that become [MASK]. Without it, ``share`` of the pieces, chosen by ``seed`` as in pre-training
         (80 % [MASK], 10 % a random piece, 10 % unchanged).
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..disk import load_arrays, parse_json, replacing, save_arrays
 from .any_attention import by_letters, check_weights, not_padding, stacked_weights, words_from_marks
-from .head_names import check_head, model_title
+from .head_names import check_head, model_title, parse_head_label
 from .words import looks_special, merge_weights, word_groups
 
 _ARRAYS = ("weights", "queries", "keys", "values")
@@ -87,8 +87,8 @@ class Attention:
         return self.weights.shape
 
     def __getitem__(self, place):
-        """A part of the weights: ``attention[layer, head]`` is one map, counted from 0."""
-        return self.weights[place]
+        """A part of the weights: ``attention[layer, head]`` is one map, counted from 0; so is ``attention["1-6"]``, by its printed name."""
+        return self.weights[parse_head_label(place) if isinstance(place, str) else place]
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         return np.array(self.weights, dtype=dtype, copy=copy)

@@ -91,7 +91,8 @@ def chosen_masked(encoder: Encoder, positions: Sequence[int], special: Sequence[
     ValueError
         If there is none, or one lies outside the input or on [CLS] or [SEP].
     """
-    positions = tuple(sorted({int(i) for i in positions}))
+    mask = np.asarray(positions).dtype == bool  # one for each token
+    positions = tuple(sorted({int(i) for i in (np.flatnonzero(positions) if mask else positions)}))
     if not positions:
         raise ValueError("no position to mask was given: without a masked piece there is no loss.")
     for i in positions:

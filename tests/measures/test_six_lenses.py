@@ -147,6 +147,17 @@ def test_a_masking_that_cannot_be_is_refused(bert, options, message):
     assert gradient_importance(read(bert, TEXT, segments="zeros"), masked=[1], share=1).shape[0] == LAYERS
 
 
+def test_what_is_masked_may_be_a_bool_for_each_token(bert):
+    reading = read(bert, TEXT)
+    mask = np.arange(reading.n_tokens) == 2
+    found = [gradient_importance(reading, masked=masked) for masked in (mask, mask.tolist(), [2], [1])]
+    assert (found[0] == found[2]).all() and (found[1] == found[2]).all() and (found[2] != found[3]).any()
+    with pytest.raises(ValueError, match="no position to mask was given"):
+        gradient_importance(reading, masked=~np.ones(reading.n_tokens, dtype=bool))
+    with pytest.raises(ValueError, match="position 0 holds a special token"):
+        gradient_importance(reading, masked=np.ones(reading.n_tokens, dtype=bool))
+
+
 # ---- gradients ----------------------------------------------------------------------------------------------
 
 

@@ -175,7 +175,11 @@ def test_patches_of_an_image_have_names_and_no_offsets():
 def test_an_attention_is_the_array_of_its_weights():
     given = Attention.from_arrays(ALL, TOKENS)
     assert np.asarray(given).shape == given.weights.shape and len(given) == len(given.weights)
-    assert (given[0, 1] == given.weights[0, 1]).all() and len(list(given)) == len(given)
+    assert (
+        (given[0, 1] == given["1-2"]).all()
+        and (given[0, 1] == given.weights[0, 1]).all()
+        and len(list(given)) == len(given)
+    )
 
 
 def test_an_attention_takes_no_other_segments():
