@@ -72,6 +72,12 @@ class Deck(LessonDeck):
         both = (self.effects, self.twin_effects)
         return tuple(float((e.loss_change / e.base_losses.mean() < 0.01).mean()) for e in both)
 
+    @property
+    def costliest(self) -> str:
+        """The head without which the loss rises most."""
+        change = self.effects.loss_change
+        return head_label(*map(int, np.unravel_index(change.argmax(), change.shape)))
+
     def dearest(self, layer: int) -> str:
         """The head of a layer (from 0) without which the loss rises most."""
         return head_label(layer, int(self.effects.loss_change[layer].argmax()))
@@ -108,18 +114,15 @@ class Deck(LessonDeck):
         change = self.effects.loss_change
         return figure_picture(
             heat_figure({"": change}, size=(9.8, 3.9)),
-            f"Change of the loss without the head, {change.min():+.2f} to {change.max():+.2f} nats, {self.n_texts} "
-            "sentences. Blue: the loss rises, the head was useful; + or −: a change of at least a quarter of the largest. "
-            f"Beyond chance after Holm's correction: {heads_where(self.sure[0])}.",
+            f"{self.Subject}: head {self.costliest} costs most, {change.max():+.2f} nats of a loss of {self.effects.base_losses.mean():.2f}; "
+            f"{self.n_texts} sentences. Blue: the loss rises; + or −: at least a quarter of the largest change. "
+            f"After Holm's correction beyond chance: {heads_where(self.sure[0])}.",
         )
 
     def effects_beside(self) -> str:
-        """What the changes are to be compared with: the loss itself, and the twin."""
+        """What the changes are to be compared with: those of the twin."""
         largest = np.abs(self.twin_effects.loss_change).max()
-        return (
-            f"Loss with all heads {self.effects.base_losses.mean():.2f}. "
-            f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} heads beyond chance."
-        )
+        return f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} heads beyond chance."
 
     def ranked_picture(self) -> Picture:
         """All heads by what is lost without them, each with its interval."""
@@ -130,8 +133,8 @@ class Deck(LessonDeck):
             ranked_effects_figure(
                 self.effects.loss_change, intervals, sure, ylabel="change of the loss, nats"
             ),
-            f"Paired 95 % intervals over {self.n_texts} sentences. Filled: beyond chance after Holm's correction, "
-            f"{int(sure.sum())} of {self.n_heads}.",
+            f"{int(sure.sum()) or 'None'} of {self.subject}'s {self.n_heads} after Holm's correction: they would be filled. Paired 95 % intervals over "
+            f"{self.n_texts} sentences.",
         )
 
     def counts_table(self) -> TextTable:
@@ -175,10 +178,11 @@ class Deck(LessonDeck):
             levels={".05": 0.05, f".05 / {self.n_heads}": 0.05 / self.n_heads},
             xlabel="size of the change, nats",
         )
+        smallest = [min(np.min(p) for p in ps) for _, ps in series.values()]
+        told = "No: the smallest p is the twin's, for a tiny change. " if smallest[1] < smallest[0] else ""
         said = (
-            f"p < .05: {self.name} {ours.uncorrected[0]}, twin {twins.uncorrected[0]} of {self.n_heads} heads; by chance "
-            f"{ours.expected_by_chance:.1f}. After Holm's correction: {ours.significant[0]} and {twins.significant[0]}. Confirmed on "
-            f"other sentences, median of 20 halves: {np.median(ours.confirmed):g} and {np.median(twins.confirmed):g}. n = {self.n_texts}."
+            f"{told}p < .05: {self.name} {ours.uncorrected[0]}, twin {twins.uncorrected[0]} of {self.n_heads} heads, by chance "
+            f"{ours.expected_by_chance:.1f}; after Holm's correction {ours.significant[0]} and {twins.significant[0]}. {self.n_texts} sentences."
         )
         return figure_picture(figure, said, (self.counts_table(),))
 
@@ -246,7 +250,7 @@ class Deck(LessonDeck):
                     zip(self.head_sum, self.layer_cost, twin), 1
                 )
             ],
-            f"Widest gap in layer {gap + 1}: all at once {self.layer_cost[gap]:+.2f} nats, its heads one by one "
+            f"Most of all in layer {gap + 1} of {self.subject}: all heads at once cost {self.layer_cost[gap]:+.2f} nats, one by one they "
             f"add up to {self.head_sum[gap]:+.2f}; {self.n_texts} sentences.",
         )
 
@@ -311,20 +315,25 @@ class Deck(LessonDeck):
 
     def pruning_picture(self) -> Picture:
         """The loss as more and more heads go, in three orders."""
-        orders = {"least first": "worst", "most first": "best", "random": "random"}
+        orders = {"least important first": "worst", "most important first": "best", "random": "random"}
         ours = self.pruned[self.name]
-        lines = {self.name: {said: ours[key] for said, key in orders.items()}}
-        lines[self.name] |= {
+        lines = {said: ours[key] for said, key in orders.items()}
+        lines |= {
             f"{name}, any order": curves["random"]
             for name, curves in self.pruned.items()
             if name != self.name
         }
-        bands = {self.name: ours["orders"]}
         added = self.at_share_off
         return figure_picture(
-            pruning_figure(lesson11.SHARES, lines, bands=bands, ylabel="loss added, nats", size=(9.8, 4.0)),
-            f"Ranked by I_h on {len(self.resources.pairs[: lesson11.RANKED_ON])} paragraphs, scored on {self.n_texts} "
-            f"sentences. 40 % off, least first: {added['worst']:+.2f} nats, at random {added['random']:+.2f}. "
+            pruning_figure(
+                lesson11.SHARES,
+                {"": lines},
+                bands={"": ours["orders"]},
+                ylabel="loss added, nats",
+                size=(9.8, 4.0),
+            ),
+            f"{self.Subject}, 40 % off: {added['worst']:+.2f} nats with the least important first, {added['random']:+.2f} at random. "
+            f"Ranked by Iₕ on {len(self.resources.pairs[: lesson11.RANKED_ON])} paragraphs, scored on {self.n_texts} sentences. "
             f"Grey: {lesson11.DRAWS} random orders.",
         )
 
@@ -341,7 +350,6 @@ class Deck(LessonDeck):
     def answer(self) -> Picture:
         """The lesson's answer."""
         change, base = self.effects.loss_change, self.effects.base_losses.mean()
-        costly = head_label(*map(int, np.unravel_index(change.argmax(), change.shape)))
         [claim] = self.verdicts_on("first-order")
         fit, added, nats = (
             self.fit[self.name],
@@ -355,28 +363,27 @@ class Deck(LessonDeck):
                 "One head off: most are not missed."
                 if self.unnoticed[0] > 0.5
                 else "One head off: most are missed.": {
-                    f"{self.name}, not missed": Estimate.per_cent(
-                        self.unnoticed[0], after=f" % of {self.n_heads}"
-                    )
+                    "heads not missed": Estimate.per_cent(self.unnoticed[0], after=f" % of {self.n_heads}")
                 },
                 f"Many heads off cost {'more' if at_once > summed else 'less'} than their sum.": {
-                    f"{self.name}, all of layer 1": nats(at_once),
-                    "its heads one by one": nats(summed),
+                    "layer 1, all at once": nats(at_once),
+                    "its heads, summed": nats(summed),
                 },
-                "Known beforehand: an order (40 % off).": {
-                    "least important first": nats(added["worst"]),
-                    "baseline: upper layers first": nats(self.from_above),
+                "We know a good order beforehand (40 % off).": {
+                    "least important": nats(added["worst"]),
+                    "baseline: top layers": nats(self.from_above),
                     "baseline: at random": nats(added["random"]),
                 },
             },
-            f"Beyond chance: {heads_where(self.sure[0])}. Head {costly} costs most, {change.max():+.2f} of {base:.2f} nats; the largest of "
-            f"{self.n_heads} is an overestimate. Slope and size: r = {fit:.2f}{doubt}.",
+            f"Beyond chance: {heads_where(self.sure[0])}. Head {self.costliest} costs most, {change.max():+.2f} of {base:.2f} nats; the largest of "
+            f"{self.n_heads} is an overestimate. Slope and size: r = {fit:.2f}{doubt}. {self.Subject}, {self.n_texts} sentences.",
+            model=self.name,
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
 
     def versions_table(self) -> TextTable:
-        """Whether the quantities that go by the name I_h rank the heads alike."""
+        """Whether the quantities that go by the name Iₕ rank the heads alike."""
         versions = lesson11.versions(self.encoder, self.resources)
         names = {"paper": "paper", "released": "code", "script": "script"}
         agree = ablation.disagreement(versions[self.n_texts])
@@ -388,7 +395,8 @@ class Deck(LessonDeck):
         return TextTable(
             ["pair", "rank correlation"],
             rows,
-            f"Rank correlation over heads. Batch size 1, in 20 orders of the texts: {low:.2f} to {high:.2f}.",
+            f"Paper and code nearly ({agree['paper', 'released']:.2f}), the script does not. {self.Subject}, {self.n_heads} heads. "
+            f"Batch size 1, in 20 orders of the texts: {low:.2f} to {high:.2f}.",
         )
 
     def size_table(self) -> TextTable:

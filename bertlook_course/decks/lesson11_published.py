@@ -29,7 +29,7 @@ from ..render import (
     pruning_figure,
     signed_gain,
 )
-from .common import heads_where, letter
+from .common import letter
 
 MRPC_ANSWERS = 586  # F1 of MRPC = 2 x hits / (pairs said to be paraphrases + pairs that are) = 532 / 586
 
@@ -38,9 +38,9 @@ def bleu_picture() -> Picture:
     """BLEU lost by a translation model without each of its encoder heads."""
     lost = -published_wmt_heads()
     return figure_picture(
-        heat_figure({"": lost}, size=(9.8, 3.2)),
+        heat_figure({"": lost}, size=(9.8, 3.2), framed=published_wmt_significant()),
         f"BLEU lost without one encoder head, {lost.min():+.2f} to {lost.max():+.2f}. Blue: useful; brown: better without it; a "
-        f"sign: a large change. Significant at p < .01: {heads_where(published_wmt_significant())}.",
+        "sign: a large change. Framed: significant at p < .01.",
     )
 
 
@@ -70,7 +70,7 @@ def masking_question() -> str:
 
 def masking_picture() -> Picture:
     """The published changes on two tasks without each head, and how far chance alone reaches."""
-    panels, said = {}, []
+    panels, said = {}, []  # of each task
     for task in ("MNLI", "MRPC"):
         scores = published_masking(task)
         one_answer = (
@@ -90,50 +90,42 @@ def masking_picture() -> Picture:
         said.append(f"{task} {names} (largest change {signed_gain(largest, 2)})")
     return figure_picture(
         chance_band_figure(panels, ylabel="change, points"),
-        f"Published; one fine-tuned BERT-base for each task. Outside the wide band: {'; '.join(said)}.",
+        f"Outside the wide band: {'; '.join(said)}. A rerun of Michel et al. by others: heads masked, one fine-tuned BERT-base "
+        "for each task.",
     )
 
 
 def agreement_picture() -> Picture:
-    """Accuracy on the course's task *agreement* as more and more heads go, from docs/results.md."""
-    fewer = measured("tasks: heads together")
-    off = np.array([int(row.split()[0]) for row in fewer.rows])  # of seed 0, n = 480; accuracy in per cent
-    columns = {"least first": "least", "most first": "most", "random": "random"}
-    order = {name: [fewer.value(row, column).value for row in fewer.rows] for name, column in columns.items()}
-    reached = np.transpose([fewer.value(row, "random")[1:] for row in fewer.rows])
+    """Accuracy on the course's task *agreement* as more and more heads go, in two orders and three seeds, from docs/results.md."""
+    seeds, orders = measured("tasks: seeds"), ("least", "most")
+    off = np.array([int(row.split()[0]) for row in seeds.rows])  # of 36; n = 480; accuracy in per cent
+    panels, some = {}, off[1]
+    for seed in range(3):
+        columns = {f"{which} important first": f"{which} important first, seed {seed}" for which in orders}
+        panels[f"seed {seed}"] = {
+            name: tuple(np.transpose([seeds.value(row, column) for row in seeds.rows]))
+            for name, column in columns.items()
+        }
+    kept = {which: [panel[f"{which} important first"][0][1] for panel in panels.values()] for which in orders}
+    least, most = (", ".join(f"{value:.0f}" for value in values) for values in kept.values())
+    worse = sum(first < last for first, last in zip(kept["most"], kept["least"]))
+    reach = measured("tasks").cell("agreement", "specimen").partition("seeds ")[2]
     return figure_picture(
-        pruning_figure(
-            off / off[-1],
-            {"agreement": order},
-            bands={"agreement": reached},
-            ylabel="accuracy, %",
-            size=(9.8, 3.7),
-        ),
-        "Is the verb's number right? Seed 0, n = 480, the commoner answer 50 %. Ranked on examples that are not scored; "
-        "grey: 5 random orders.",
+        pruning_figure(off / 36, panels, ylabel="accuracy, %", size=(9.8, 3.7), sharey=True),
+        f"In {('none', 'one', 'two', 'three')[worse]} of three seeds: with {some} of 36 heads off, the specimen keeps {least} % (least "
+        f"important first) and {most} % (most important first). Is the verb's number right? n = 480; all heads {reach} %, the "
+        "commoner answer 50 %.",
     )
 
 
 def agreement_sentence() -> str:
-    """What one head costs there, and what many cost in three seeds."""
-    fewer, one_off = measured("tasks: heads together"), measured("tasks: one head")
-    off = [int(row.split()[0]) for row in fewer.rows]
-    first = "agreement (ours), seed 0"
+    """What one head alone costs there."""
+    one_off, first = measured("tasks: one head"), "agreement (ours), seed 0"
     dearest = one_off.cell(first, "head that costs most").partition(":")[0]
     lost, holm = one_off.value(first, "head that costs most"), int(one_off.cell(first, "after Holm"))
-    reach = measured("tasks").cell("agreement", "specimen").partition("seeds ")[2]
-    some, seeds = off[2], measured("tasks: seeds")
-    kept = {
-        which: [seeds.value(f"{some} of", f"{which} important first, seed {seed}").value for seed in range(3)]
-        for which in ("most", "least")
-    }
-    most, least = (", ".join(f"{value:.0f}" for value in values) for values in kept.values())
-    worse = sum(first < last for first, last in zip(kept["most"], kept["least"]))
     return (
-        f"**The order matters in {worse} of three seeds.** Seed 0: the costliest head, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
-        f"after Holm **{holm}** of {off[-1]} are beyond chance. "
-        f"With {some} off, the seeds (all heads: {reach} %) keep **{most} %** if the most important go first, "
-        f"**{least} %** if the least important do (docs/results.md)."
+        f"**One head alone** (seed 0): the costliest, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
+        f"after Holm {holm or 'none'} of 36 {'is' if holm == 1 else 'are'} beyond chance."
     )
 
 
@@ -149,8 +141,8 @@ def heat_picture() -> Picture:
     )
     return figure_picture(
         heat_figure(heat),
-        "Kovaleva et al. 2019, Figure 8, read off its colours. Lost without the head (blue: it was useful; a sign: a large "
-        f"change): {said}.",
+        f"Kovaleva et al. 2019, Figure 8, read off its colours: their own tuned models, heads disabled, not the run of slide 13. Lost "
+        f"without the head (blue: useful): {said}.",
     )
 
 
@@ -173,6 +165,7 @@ def prunable_table() -> TextTable:
     return TextTable(
         ["model and task", "heads that can go", "how known"],
         rows,
-        "Michel et al. 2019: how many can go before the score clearly falls. WMT (a translation model) and MNLI: section 4.2; "
+        f"{min(row[1].value for row in rows):.0f} to {max(row[1].value for row in rows):.0f} % before the score clearly falls (Michel "
+        "et al. 2019). WMT (a translation model) and MNLI: section 4.2; "
         "the others: read off a figure of their appendix, not part of their conclusion.",
     )

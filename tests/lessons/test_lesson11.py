@@ -19,6 +19,7 @@ from bertlook_course.claims.lessons import lesson11 as collectors
 from bertlook_course.claims.lessons import lesson11 as lesson
 from bertlook_course.decks.lesson11 import best_to_remove
 from bertlook_course.decks.lesson11_published import MRPC_ANSWERS
+from bertlook_course.decks.pictures import lesson11 as pictures
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_masking
 from bertlook_course.render import (
@@ -32,6 +33,7 @@ from bertlook_course.render import (
 )
 from bertlook_teach.measures import output_zeroing_work, value_zeroing, value_zeroing_to_output
 from bertlook_teach.model import attention_blocks, extract_attention, load_encoder, read
+from bertlook_teach.views.drawing import palette
 
 TEXTS = ["The cat sat on the mat.", "A dog chased it.", "It was tired.", "The dog sat on a cat."]
 PAIRS = [("The cat sat.", "It was tired."), ("A dog sat on it.", "The cat was on the mat.")]
@@ -213,6 +215,9 @@ def test_heat_maps_have_a_cell_a_head_and_a_sign_beside_the_colour():
     assert axes[0].texts[0].get_position() == (1, 1) and axes[0].yaxis_inverted()
     [written] = heat_figure({"": changes}, numbers=True).axes
     assert [text.get_text() for text in written.texts][:3] == ["+2.00", "−1.00", "+0.10"]
+    [framed] = heat_figure({"": changes}, framed=changes < -1.5).axes
+    frames = [patch for patch in framed.patches if not patch.get_fill()]
+    assert [patch.get_xy() for patch in frames] == [(1.55, 1.55)]  # of head 2-2 alone
     for wrong in ({}, {"a": np.zeros(3)}, {"a": np.full((2, 2), np.nan)}):
         with pytest.raises(ValueError, match="shape \\(layer, head\\)"):
             heat_figure(wrong)
@@ -255,3 +260,18 @@ def test_size_and_p_of_an_effect_are_its_place_and_nothing_at_all_has_none():
     assert (ours.get_marker(), twins.get_marker()) == ("o", "s")
     low, high = axes.get_ylim()
     assert low > high and [text.get_text() for text in axes.texts] == [".05"]  # surer is higher
+
+
+def test_a_tenth_of_the_answers_flip_and_their_sum_is_the_gain():
+    drawn = pictures.flips_picture(n_items=277)
+    marks = " ".join(drawn.body)
+    blue, orange = (marks.count(palette.OKABE_ITO[name]) for name in ("blue", "vermillion"))
+    assert blue + orange == 28 and f"{100 * (blue - orange) / 277:+.1f} points" in drawn.sentence
+
+
+def test_the_head_that_is_drawn_sentence_by_sentence_is_not_missed_on_average():
+    effects = effects_of([[3.0, 0.0, 0.0, 0.0], [0.5, -0.5, 0.0, 0.0], [0.1, -0.1, 0.0, 0.0]])
+    deck = SimpleNamespace(effects=effects, subject="the model")
+    drawn = pictures.sentences_picture(deck)
+    assert "without head 1-2 of the model" in drawn.sentence and "of 2 heads" in drawn.sentence
+    assert "+0.50 nats in one sentence" in " ".join(drawn.body)

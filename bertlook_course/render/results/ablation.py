@@ -21,6 +21,7 @@ from bertlook_teach.views import (
 
 from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
 from ..drawing.marks import line_looks
+from .relations import signed_gain
 
 _CHANCE = ("#e1e6eb", "#bcc5cf")  # what chance reaches: pale, and darker where even less chance would do
 _HEADS = {"color": LINE, "marker": "o", "linestyle": "none"}
@@ -28,7 +29,12 @@ _COSTS, _GAINS = "#cfe6f5", "#fbe3b5"  # pale blue and pale orange of Okabe and 
 
 
 def heat_figure(
-    panels: Mapping[str, object], *, size=(9.8, 4.4), font_size: float = 18, numbers: bool = False
+    panels: Mapping[str, object],
+    *,
+    size=(9.8, 4.4),
+    font_size: float = 18,
+    numbers: bool = False,
+    framed=None,
 ):
     """What each head's removal changes, one panel for each task: one cell for each head, blue with a plus where the number is above 0, brown with a minus where it is below.
 
@@ -38,6 +44,8 @@ def heat_figure(
         Changes of one unit; all panels share one scale, from minus to plus the largest size. Cells below a quarter of it have no sign.
     numbers : bool
         Write every cell's value, with its sign, instead of the sign alone.
+    framed : bool array of shape (layer, head), optional
+        Heads of every panel that get a frame.
 
     Returns
     -------
@@ -68,11 +76,13 @@ def heat_figure(
                     axes.text(
                         head + 1,
                         layer + 1,
-                        f"{value:+.2f}".replace("-", "−") if numbers else sign,
+                        signed_gain(value, 2) if numbers else sign,
                         ha="center",
                         va="center",
                         color=text_colour(fill),
                     )
+            for layer, head in np.argwhere(framed) if framed is not None else ():
+                axes.add_patch(Rectangle((head + 0.55, layer + 0.55), 0.9, 0.9, fill=False, linewidth=3.5))
             axes.set_xlim(0.5, grid.shape[1] + 0.5)
             axes.set_ylim(grid.shape[0] + 0.5, 0.5)
             axes.set_xticks(range(1, grid.shape[1] + 1, 2 if grid.shape[1] > 8 else 1))
