@@ -21,16 +21,13 @@ from ..render import (
     TextTable,
     answer_picture,
     count_verdicts,
-    evidence_line,
     figure_picture,
     learning_figure,
-    learning_sentence,
     pair_grids,
     points_figure,
     score_cell,
     signed_gain,
     small_maps,
-    terms_figure,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -90,8 +87,9 @@ class Deck(LessonDeck):
     def weights_sentence(self) -> str:
         """How many weights there are, and on what they were fitted."""
         return (
-            f"BERT-base: 2 · 144 = **288** weights. {self.Subject}: **{2 * self.n_heads}**, and {len(self.probe.root)} for the root. "
-            f"Fitted on {self.found.n_train} sentences, scored on {self.found.n_test} of other documents."
+            f"BERT-base: 2 · 144 = **288** weights. {self.Subject}: **{2 * self.n_heads}**, and {len(self.probe.root)} for the root, "
+            f"which is not a word: `[CLS]` and `[SEP]` stand for it, each with {2 * self.n_heads}. Fitted on {self.found.n_train} "
+            f"sentences, scored on {self.found.n_test} of other documents."
         )
 
     @property
@@ -118,29 +116,28 @@ class Deck(LessonDeck):
             "BERT-base": [(name, printed(name) / 100, None, None) for name in PRINTED],
             self.name: _points_of(self.found),
         }
-        said = [_said_leads(self.name, self.found)]
+        said = [_said_lead(self.name, self.found)]
         if self.other is not None:
             panels[short_title(self.beside)] = _points_of(self.other)
-            said.append(_said_leads(short_title(self.beside), self.other))
+            said.append(_said_lead(short_title(self.beside), self.other))
         elif ewt is not None:
             panels["… on EWT"] = [(name, *_on_ewt(ewt, name).share) for name in PRINTED]
         if ewt is not None:
-            elsewhere = (ewt.cell(f"{name} minus distances and words", "value") for name in self.found.leads)
-            said.append(
-                f"{' and '.join(elsewhere).replace('-', '−')} on EWT ({_words_of(ewt)} words, {ewt.whose}, {ewt.page})"
-            )
+            elsewhere = ewt.cell("attention only minus distances and words", "value").replace("-", "−")
+            said.append(f"{elsewhere} on EWT ({_words_of(ewt)} words, {ewt.whose}, {ewt.page})")
         lower = [
             f"the {name}" if name.startswith("specimen") else name
             for name, points in panels.items()
             if (share := {point[0]: point[1] for point in points})["random attention and words"]
             < share["right-branching"]
         ]
-        order = f"Random attention is below right-branching on {' and '.join(lower)}. " if lower else ""
-        return figure_picture(
-            points_figure(panels, xlabel="UAS, per cent"),
-            f"{order}Attention minus distances and words, alone and with words: {'; '.join(said)}. "
-            f"Points, {self.found.n_test} sentences; BERT-base as printed.",
+        order = f"No: random attention is below right-branching on {' and '.join(lower)}. " if lower else ""
+        picture = figure_picture(
+            points_figure(panels, xlabel="UAS, per cent", size=(9.8, 3.4)),
+            f"{order}In points, attention only minus distances and words: {'; '.join(said)}. {self.found.n_test} sentences; "
+            "BERT-base as printed.",
         )
+        return replace(picture, wide=True)
 
     def fits_sentence(self) -> str:
         """How the fits ended; beside another model, what the rival finds with the word vectors of each."""
@@ -159,9 +156,9 @@ class Deck(LessonDeck):
                 f"chosen on validation documents. The probes with attention: {attention}."
             )
         return (
-            f"**Distances and words** reads each model's own word vectors: {self.cell('distances and words')} % with "
-            f"{self.subject}'s, {score_cell(self.other.scores['distances and words'])} with {subject(self.beside)}'s. "
-            f"Fits: {ended}."
+            f"**Distances and words** reads each model's own word vectors: {100 * self.scores['distances and words'].uas:.0f} % with "
+            f"{self.subject}'s, {100 * self.other.scores['distances and words'].uas:.0f} % with {subject(self.beside)}'s."
+            f"{f' Fits: {ended}.' if unfinished else ''}"
         )
 
     # ---- controls -----------------------------------------------------------------------------------------
@@ -234,17 +231,25 @@ class Deck(LessonDeck):
         curve = self.found.curves["attention only"]
         final = curve[self.found.n_train].uas
         needed = next(n for n, score in curve.items() if score.uas >= 0.9 * final)
+        before = max((n for n in curve if n < needed), default=None)
+        missed = f"; {before} give {100 * curve[before].uas:.1f} %" if before else ""
         return (
-            f"**{letter(needed, (10, 30, 90))}**: of {', '.join(map(str, curve))} sentences, **{needed}** is the first number "
-            f"that is enough ({100 * curve[needed].uas:.0f} of {100 * final:.0f} %)."
+            f"**{letter(needed, (10, 30, 90))}**: nine tenths of {100 * final:.1f} % is {90 * final:.1f} %. Of {', '.join(map(str, curve))} "
+            f"sentences, **{needed}** are the first that are enough: {100 * curve[needed].uas:.1f} %{missed}."
         )
 
     def learning_picture(self) -> Picture:
-        """The score by the number of sentences fitted on."""
+        """The score by the number of sentences fitted on, beside nine tenths of the last one."""
         baseline = ("right-branching", self.scores["right-branching"].uas)
         curves = self.found.curves
+        figure = learning_figure(curves, baseline=baseline, tenths="attention only")
+        *_, before, last = curves["attention only"]
+        steps = ", ".join(
+            f"{name} {100 * (curve[last].uas - curve[before].uas):+.1f}" for name, curve in curves.items()
+        )
         return figure_picture(
-            learning_figure(curves, baseline=baseline), f"{self.Subject}, {learning_sentence(curves)}"
+            figure,
+            f"{self.Subject}, scored on {self.found.n_test} sentences [95 %]. From {before} to {last} sentences, points of UAS: {steps}.",
         )
 
     def pairs_picture(self) -> Picture:
@@ -258,8 +263,7 @@ class Deck(LessonDeck):
             apart.append(f"{j - i} word{'s' * (j - i > 1)} on")
         return pair_grids(
             *pairs,
-            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads, one row for each layer; darker "
-            "means more (BERT-base: 144 heads).",
+            f"“{' '.join(example.words[:-1])}”: attention in each of {self.subject}'s {self.n_heads} heads, one row for each layer; darker: more.",
             beneath=apart,
         )
 
@@ -298,16 +302,6 @@ class Deck(LessonDeck):
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
-    def limits(self) -> str:
-        """What a probe does not show."""
-        lines = [
-            "**That BERT uses it.** What can be read need not be read by anyone. Lesson 11 switches heads off.",
-            "**Which head does it.** Heads with the same maps can share a weight in any proportion.",
-            f"**That attention knew it first.** Distances and words reach {self.cell('distances and words')} % without it.",
-            f"**How well it would do elsewhere.** {self.found.n_train} sentences to fit, {self.found.n_test} to score, one author.",
-        ]
-        return "\n".join(f"- {line}" for line in lines)
-
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """The verdicts on all claims of the lesson, from the probes that the slides show."""
@@ -315,12 +309,9 @@ class Deck(LessonDeck):
         return decide(ledger(self.lesson), self.encoder, twin=self.twin, evidence=evidence)
 
     def verdict_count(self) -> str:
-        """How many claims hold, on how many documents, and where the numbers come from."""
-        [claim] = self.verdicts_on("attention-only")
-        return (
-            f"{count_verdicts(self.verdicts).removesuffix('.')}, on {claim.n} documents; `{self.claims_command}` reads all. "
-            f"{evidence_line()}"
-        )
+        """How many claims hold, and what tries them on all documents."""
+        counted = count_verdicts(self.verdicts).replace(", and 0 cannot be decided here", "")
+        return f"{counted} On all documents: `{self.claims_command}`."
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -379,12 +370,16 @@ class Deck(LessonDeck):
     def links_table(self) -> TextTable:
         """Undirected links: each word with the next, and the structural probe."""
         links, fits = self.found.links, self.found.fits
-        trained = "; ".join(f"{name}: {how}" for name, how in fits.items() if name.startswith("structural"))
+        trained = "; ".join(
+            f"{name.rpartition(', ')[2]}: {how.partition(', chosen')[0]}"
+            for name, how in fits.items()
+            if name.startswith("structural")
+        )
         chain = links["each word with the next"]
         return TextTable(
             [f"undirected links, {self.name}", "UUAS [95 %]"],
             [[name, Estimate(100 * s.uuas, 100 * s.low, 100 * s.high, ".1f")] for name, s in links.items()],
-            f"Without punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Early stopping: {trained}. BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
+            f"Without punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Stopped on validation documents ({trained}). BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
         )
 
 
@@ -426,27 +421,8 @@ def _leads(found: lesson08.Measured) -> dict[str, str]:
     }
 
 
-def _said_leads(name: str, found: lesson08.Measured) -> str:
-    alone, both = (
-        _leads(found)[probe].replace(" points", "") for probe in ("attention only", "attention and words")
-    )
-    return f"{name} {alone} and {both}"
-
-
-def sum_picture(to_candidate, from_candidate, w, u) -> Picture:
-    """What each head adds to the sums of the candidates, in one direction and in the other."""
-    terms = np.concatenate([to_candidate * w, from_candidate * u], axis=1)
-    best = terms.sum(axis=1).argmax()
-    panels = {
-        f"candidate {number}: {row.sum():.1f}{' wins' if number == best else ''}": (row, "")
-        for number, row in enumerate(terms)
-    }
-    heads = range(1, len(w) + 1)
-    names = [f"head {head} →" for head in heads] + [f"← head {head}" for head in heads]
-    return figure_picture(
-        terms_figure(panels, names, size=(9.8, 2.1)),
-        "Bars: weight times attention, to the candidate (→) or back (←); all numbers are made up.",
-    )
+def _said_lead(name: str, found: lesson08.Measured) -> str:
+    return f"{name} {_leads(found)['attention only'].replace(' points', '')}"
 
 
 def shifted_picture() -> Picture:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from bertlook_teach import stats
-from bertlook_teach.views import Picture
+from bertlook_teach.views import INK, MUTED, OKABE_ITO, PAPER, RULE, Picture, text
 
 from ..analyses.anatomy import attention_against_importance
 from ..analyses.patterns import ScoreRow, score_pattern, word_maps
 from ..claims import (
+    FAILS,
+    OPEN,
     REGISTER,
     Verdict,
     best_split,
@@ -23,6 +23,8 @@ from ..claims import (
     decide,
     explained_by_split,
     ledger,
+    moved,
+    register_digest,
     split_p,
     try_published,
 )
@@ -33,12 +35,18 @@ from ..render import (
     TextTable,
     clauses_picture,
     count_verdicts,
+    draw_sign,
     figure_picture,
     holm_figure,
+    limits_picture,
+    needs_text,
     outcome_picture,
     outcome_table,
     phases_figure,
     register_picture,
+    render_arcs,
+    sealed_picture,
+    sorted_picture,
     trial_picture,
     why_lines,
 )
@@ -89,11 +97,28 @@ class Deck(LessonDeck):
             for one in found
             if _outcome(one) == "undecided" and one.p == 1
         }
-        return outcome_picture(found, remarks=_SUBSTITUTES | corrected)
+        crossed = {
+            one.claim.key: f"{_SUBSTITUTES.get(one.claim.key, one.claim.title)}; the interval crosses the line, and the rule goes by p alone"
+            for one in found
+            if _outcome(one) != "undecided" and one.low <= one.claim.threshold <= one.high
+        }
+        return outcome_picture(found, remarks=_SUBSTITUTES | corrected | crossed)
 
     def both_outcomes(self) -> Picture:
         """Our verdicts and those from published numbers side by side."""
-        return trial_picture(self.outcomes, self.printed, self.name, remarks=_SUBSTITUTES)
+        return trial_picture(
+            self.outcomes, self.printed, self.name, remarks=_SUBSTITUTES, decided=self.decided_on_both
+        )
+
+    @property
+    def decided_on_both(self) -> str:
+        """The claims that are neither undecided on the model nor for BERT-base, and what became of them."""
+        both = [
+            f"{a.claim.title.partition(' ')[2]} ({_outcome(a)} on {self.subject}, {_outcome(b)} for BERT-base)"
+            for a, b in zip(self.outcomes, self.printed)
+            if "undecided" not in (_outcome(a), _outcome(b))
+        ]
+        return f"Decided on both: {'; '.join(both) or 'none'}."
 
     def why_undecided(self) -> str:
         """Why some of the four are undecided; why the last came out as it did if none is."""
@@ -116,8 +141,8 @@ class Deck(LessonDeck):
         return TextTable(
             ["weight against gradient on [SEP]", "rank correlation"],
             [*rows, ["BERT-base, over 12 layers (published)", of_layers]],
-            "Over heads: each minus its layer's mean. Given norm: with the length of f(x) held fixed. For BERT-base "
-            "that length was not published by layer.",
+            "Over heads: each minus its layer's mean. Given norm: with the length of f(x) held fixed, which was not published "
+            "for BERT-base by layer.",
         )
 
     def importance_elsewhere(self) -> str:
@@ -130,14 +155,33 @@ class Deck(LessonDeck):
         if abs(given_norm) < abs(rho) / 3:
             how = "mostly"
         else:
-            how = "in part" if abs(given_norm) < abs(rho) else "not"
-        small = max(map(abs, (rho, reporting, elsewhere))) < 0.2
+            how = "in part" if abs(given_norm) < abs(rho) else "no"
         return (
-            f"Over heads: **{rho:+.2f}** on all {n_inputs} inputs, {reporting:+.2f} on the half that decides (slide 9 turns the "
-            f"sign), {elsewhere:+.2f} on the {all_pairs.n} inputs of lesson 4. With the norm held fixed, {rho:+.2f} becomes "
-            f"{given_norm:+.2f}: {how} a short vector"
-            f"{': what moves by that much is near 0' if small else ''}."
+            f"**{how.capitalize()}.** With the norm held fixed, the correlation over heads goes from **{rho:+.2f}** to **{given_norm:+.2f}** "
+            f"({n_inputs} inputs). On the half that decides it is {reporting:+.2f} (slide 9 turns the sign), on the "
+            f"{all_pairs.n} inputs of lesson 4 {elsewhere:+.2f}."
         )
+
+    # ---- what a trial cannot say --------------------------------------------------------------------------
+
+    def limits(self) -> Picture:
+        """Four limits of the trial, as small drawings."""
+        n = self.encoder.n_layers
+        columns = [
+            (_readings(), "Our reading.", "The author may have meant another."),
+            (_stacks(n), "One small model.", f"{n} layers, trained once: eleven verdicts on it alone."),
+            (
+                _no_way_across(),
+                "Refuted here",
+                "is not refuted for BERT-base, and “supported” says nothing about why.",
+            ),
+            (
+                _figure_then_register(),
+                "Not innocent.",
+                "Who wrote the register had seen Clark's figures.",
+            ),
+        ]
+        return limits_picture(columns, "What a trial cannot say", "The drawings are schematic.")
 
     # ---- a pattern of our own -----------------------------------------------------------------------------
 
@@ -150,6 +194,20 @@ class Deck(LessonDeck):
     def twin_maps(self):
         """The same for the random twin."""
         return word_maps(self.twin, self.resources.treebank)
+
+    def pattern_picture(self, pattern) -> Picture:
+        """A short sentence in which the pattern asks for more than one distance, with a line for each of its pairs."""
+        short = [one for one in self.maps.readings if len(one.words) < 15]
+        reading = max(short, key=lambda one: len({k - q for q, k in np.argwhere(pattern.mask(one))}))
+        words = [(place, word) for place, word in enumerate(reading.words) if not reading.special[place]]
+        at = {place: number for number, (place, _) in enumerate(words)}
+        arcs = [
+            {"dependent": at[k], "governor": at[q], "relation": f"{k - q:+d}", "answer": None}
+            for q, k in np.argwhere(pattern.mask(reading)).tolist()
+            if q in at and k in at
+        ]
+        said = f"{pattern.in_words()} Numbers: how many words on."
+        return replace(render_arcs({"words": [word for _, word in words], "arcs": arcs}), sentence=said)
 
     def pattern_row(self, pattern) -> ScoreRow:
         """How often the best head finds what a pattern asks for, beside the best distance, chance and the twin."""
@@ -167,32 +225,28 @@ class Deck(LessonDeck):
             else f" The ledger takes each claim alone; slide 9 corrects for eleven, so *[CLS] hunts* is {_outcome(corrected)} there."
         )
         return (
-            f"{count_verdicts(self.verdicts)}{two_rules} The rest: `{self.claims_command}`, which reads more texts and may decide "
-            f"otherwise. For determiners the ledger reads {own.n} sentences; slide 16 has {row.n_texts}."
+            f"{count_verdicts(self.verdicts)}{two_rules} All: `{self.claims_command}`. For determiners the ledger reads "
+            f"{own.n} sentences; slide 16 has {row.n_texts}."
         )
 
-    def answer(self, row: ScoreRow) -> str:
-        """The lesson's question, answered in three lines."""
+    def answer(self, row: ScoreRow) -> Picture:
+        """The lesson's question, answered: which claims are supported, refuted, undecided; and what became of our own."""
         gain = f"{100 * row.gain:+.1f} points [{100 * row.gain_low:+.1f}, {100 * row.gain_high:+.1f}]"
-        if row.gain_low > 0:
-            sure = ", above 0"
-        else:
-            sure = "; the interval contains 0" if row.gain_high >= 0 else ""
-        return (
-            f"- **On {self.subject}**, of {len(self.outcomes)}: supported {_titles(self.outcomes, 'supported')}; refuted "
-            f"{_titles(self.outcomes, 'refuted')}; the others undecided.\n"
-            f"- **BERT-base, published numbers:** supported {_titles(self.printed, 'supported')}; refuted "
-            f"{_titles(self.printed, 'refuted')}. Importance was published by layer, not by head.\n"
-            f"- **Our own:** the best head minus the best distance, for a determiner's noun: {gain}{sure}."
+        sides = {
+            f"{self.name}, {len(self.outcomes)} claims": self.outcomes,
+            "BERT-base, published numbers": self.printed,
+        }
+        return sorted_picture(
+            sides,
+            f"{self.decided_on_both} Our own, a determiner's noun: the best head minus the best "
+            f"distance is {gain}{'' if row.gain_low > 0 or row.gain_high < 0 else ': undecided'}.",
         )
 
 
 def claims_on_slides() -> Picture:
     """The four claims that the slides are about: statistic, what it needs, and what would refute it."""
     measured = {one.key: one.operational.replace("- rank", "minus the rank") for one in ledger("13")}
-    claims = [REGISTER[i] for i in ON_SLIDES]
-    shown = [replace(claim, refuted_if=re.sub(r" \([^)]*\)", "", claim.refuted_if)) for claim in claims]
-    return register_picture(shown, measured)
+    return register_picture([REGISTER[i] for i in ON_SLIDES], measured)
 
 
 def other_claims() -> Picture:
@@ -200,21 +254,38 @@ def other_claims() -> Picture:
     return register_picture([one for i, one in enumerate(REGISTER) if i not in ON_SLIDES])
 
 
-def holm_picture(p: np.ndarray, corrected: np.ndarray) -> Picture:
+def two_digests() -> Picture:
+    """The register and its digest, and both again with one line moved by a hundredth."""
+    moved_one = moved(REGISTER[2], 0.49)
+    sheets = []
+    for third in (REGISTER[2], moved_one):
+        register = [*REGISTER[:2], third, *REGISTER[3:]]
+        lines = [f"{one.title}  {needs_text(one)}" for one in register[:3]]
+        sheets.append(([*lines, f"… and {len(register) - 3} more"], register_digest(register)))
+    same = sum(a == b for a, b in zip(sheets[0][1], sheets[1][1]))
+    caption = f"One line moves by a hundredth: {len(sheets[0][1]) - same} of the {len(sheets[0][1])} digits of the digest change."
+    return sealed_picture(sheets, caption, changed=sheets[1][0][2])
+
+
+def sealed_guess(guess: str, digest: str) -> Picture:
+    """A letter for each of the four claims on a sheet, and the envelope with its digest."""
+    titles, letters = [REGISTER[i].title for i in ON_SLIDES], guess.split()
+    one_each = len(letters) == len(titles)
+    lines = [f"{letter}   {title}" for letter, title in zip(letters, titles)] if one_each else [guess]
+    caption = f"The first four characters go on the board: {digest[:4]}. Another guess or another secret has another digest."
+    return sealed_picture([(lines, digest)], caption)
+
+
+def holm_picture() -> Picture:
     """How often chance wins one of eleven tests, and four made-up p before and after Holm's correction."""
-    tests = len(REGISTER)
+    tests, p = len(REGISTER), np.array([0.004, 0.03, 0.04, 0.2])
+    corrected = stats.holm(np.concatenate([p, np.ones(tests - len(p))]))[: len(p)]
     left = (corrected < 0.05).sum()
     return figure_picture(
         holm_figure(p, corrected, tests),
         f"Left: of {tests} independent tests of false claims at least one passes in {100 * (1 - 0.95**tests):.0f} % of the cases. "
         f"Right: four made-up p; the other {tests - len(p)} are 1. Below .05 before: {(p < 0.05).sum()}; after: {left}, in blue.",
     )
-
-
-def smallest_p() -> str:
-    """The smallest p that can come out of the register."""
-    drawn = stats.REPLICATES + 1
-    return f"**p = {len(REGISTER) / drawn:.3f}** is the smallest p after correction here: 1 / {drawn}, times {len(REGISTER)}."
 
 
 def two_heads() -> Picture:
@@ -273,9 +344,16 @@ def pattern_table(row: ScoreRow) -> TextTable:
             ["guessing", per_cent(row.chance)],
             ["best head of the random twin", per_cent(row.twin, row.twin_low, row.twin_high)],
         ],
-        f"Gain over the distance: {with_interval(row.gain, row.gain_low, row.gain_high)} points. {row.n} cases in "
-        f"{row.n_texts} sentences; chosen on one half, scored on the other, both ways.",
+        f"Gain over the distance: {with_interval(row.gain, row.gain_low, row.gain_high)} points{_beside_zero(row)}. {row.n} cases "
+        f"in {row.n_texts} sentences; chosen on one half, scored on the other, both ways.",
     )
+
+
+def _beside_zero(row: ScoreRow) -> str:
+    """Where the interval of a gain lies."""
+    if row.gain_low > 0:
+        return ": yes"
+    return ": no" if row.gain_high < 0 else ", and the interval contains 0: not decided"
 
 
 def _weight_against_gradient(evidence) -> dict[str, float]:
@@ -296,7 +374,42 @@ def _outcome(verdict: Verdict) -> str:
     return outcome_table([verdict]).rows[0][-1].partition(" ")[2]
 
 
-def _titles(verdicts: Iterable[Verdict], outcome: str) -> str:
-    """The titles of the claims that came out so, without their numbers."""
-    found = [verdict.claim.title.partition(" ")[2] for verdict in verdicts if outcome == _outcome(verdict)]
-    return ", ".join(f"*{title}*" for title in found) or "none"
+# --- small drawings, made of no data --------------------------------------------------------------------
+
+
+def _readings() -> list[str]:
+    """A sentence that can be read in three ways, of which one is tested."""
+    body = [text(0, 85, "“…”", extra=' font-weight="650" font-size="44"')]
+    for y, look in ((25, 'stroke-dasharray="6 6"'), (85, ""), (145, 'stroke-dasharray="6 6"')):
+        colour, wide = (MUTED, 2) if look else (OKABE_ITO["vermillion"], 5)
+        body.append(
+            f'<path d="M82 85L130 {y}" stroke="{colour}" stroke-width="{wide}" {look}/>'
+            f'<rect x="130" y="{y - 20}" width="80" height="40" rx="6" fill="{PAPER}" stroke="{colour}" stroke-width="{wide}" {look}/>'
+        )
+    return body
+
+
+def _stacks(n_layers: int) -> list[str]:
+    """As many layers as the model has, and beside them twelve that were not run."""
+    return [
+        f'<rect x="{left}" y="{152 - 13 * k}" width="80" height="11" fill="{fill}" stroke="{MUTED}"/>'
+        for left, n, fill in ((10, n_layers, OKABE_ITO["blue"]), (120, 12, PAPER))
+        for k in range(n)
+    ]
+
+
+def _no_way_across() -> list[str]:
+    """A verdict, a wall, and a question mark behind it."""
+    wall = f'<path d="M110 10V160" stroke="{INK}" stroke-width="7"/>'
+    return [draw_sign(FAILS, 48, 85, "", radius=36)[0], wall, draw_sign(OPEN, 172, 85, "", radius=36)[0]]
+
+
+def _figure_then_register() -> list[str]:
+    """An arrow from a curve to a written sheet."""
+    lines = "".join(f'<path d="M146 {y}h58" stroke="{MUTED}" stroke-width="4"/>' for y in (50, 72, 94, 116))
+    return [
+        f'<path d="M5 30V140H90" fill="none" stroke="{INK}" stroke-width="3"/>',
+        f'<path d="M12 125C30 125 30 50 50 50S70 90 88 70" fill="none" stroke="{OKABE_ITO["vermillion"]}" stroke-width="5"/>',
+        f'<path d="M98 85H126m-12 -9l14 9l-14 9" fill="none" stroke="{INK}" stroke-width="3"/>',
+        f'<rect x="136" y="28" width="78" height="112" fill="{RULE}" opacity="0.4" stroke="{MUTED}"/>{lines}',
+    ]

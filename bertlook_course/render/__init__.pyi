@@ -16,6 +16,7 @@ from .drawing.figures import badge_figure as badge_figure
 from .drawing.figures import describe_layers as describe_layers
 from .drawing.figures import layer_curves as layer_curves
 from .drawing.layout import beside as beside
+from .drawing.marks import bar_look as bar_look
 from .drawing.marks import line_looks as line_looks
 from .drawing.model_pictures import render_layer as render_layer
 from .drawing.moving_pictures import render_head_steps as render_head_steps
@@ -31,6 +32,7 @@ from .drawing.text_table import typeset_cell as typeset_cell
 from .drawing.vectors import mixed_figure as mixed_figure
 from .drawing.vectors import sums_figure as sums_figure
 from .drawing.vectors import terms_figure as terms_figure
+from .drawing.vectors import turn_figure as turn_figure
 from .heads.distance_map import DISTANCE_UNIT as DISTANCE_UNIT
 from .heads.distance_map import NEIGHBOURS as NEIGHBOURS
 from .heads.distance_map import SHAPES as SHAPES
@@ -98,11 +100,17 @@ from .heads.tables import attention_table as attention_table
 from .heads.tables import format_strongest_heads as format_strongest_heads
 from .heads.tables import head_map_table as head_map_table
 from .pictures.answer_picture import answer_picture as answer_picture
+from .pictures.card_pictures import cards_picture as cards_picture
+from .pictures.card_pictures import draw_box as draw_box
+from .pictures.card_pictures import draw_chips as draw_chips
+from .pictures.card_pictures import draw_path as draw_path
+from .pictures.course_pictures import cautions_picture as cautions_picture
 from .pictures.course_pictures import four_questions_picture as four_questions_picture
 from .pictures.course_pictures import keys_picture as keys_picture
 from .pictures.course_pictures import ledger_line_picture as ledger_line_picture
 from .pictures.course_pictures import models_picture as models_picture
 from .pictures.course_pictures import questions_picture as questions_picture
+from .pictures.limit_pictures import limits_picture as limits_picture
 from .pictures.mention_pictures import mentions_picture as mentions_picture
 from .pictures.mention_pictures import pronoun_pairs_picture as pronoun_pairs_picture
 from .pictures.mention_pictures import rules_picture as rules_picture
@@ -113,8 +121,13 @@ from .pictures.trial_pictures import holm_figure as holm_figure
 from .pictures.trial_pictures import orders_picture as orders_picture
 from .pictures.trial_pictures import outcome_picture as outcome_picture
 from .pictures.trial_pictures import register_picture as register_picture
+from .pictures.trial_pictures import sealed_picture as sealed_picture
+from .pictures.trial_pictures import sorted_picture as sorted_picture
 from .pictures.trial_pictures import trial_picture as trial_picture
 from .pictures.verdict_picture import claim_picture as claim_picture
+from .pictures.verdict_picture import draw_sign as draw_sign
+from .pictures.zones_picture import draw_mark as draw_mark
+from .pictures.zones_picture import zones_picture as zones_picture
 from .results.ablation import chance_band_figure as chance_band_figure
 from .results.ablation import chance_figure as chance_figure
 from .results.ablation import heat_figure as heat_figure
@@ -168,7 +181,6 @@ from .results.ledger_page import claims_page as claims_page
 from .results.misconceptions import format_misconceptions as format_misconceptions
 from .results.misconceptions import misconception_table as misconception_table
 from .results.probes import learning_figure as learning_figure
-from .results.probes import learning_sentence as learning_sentence
 from .results.probes import pair_grids as pair_grids
 from .results.probes import published_probes as published_probes
 from .results.probes import score_cell as score_cell

@@ -26,12 +26,12 @@ from bertlook_course.claims.lessons import lesson08 as collectors
 from bertlook_course.claims.lessons.lesson08 import attention_evidence, pair_evidence, word_evidence
 from bertlook_course.corpora import halves_by_document, load_treebank
 from bertlook_course.decks import lesson08 as deck_of_08
+from bertlook_course.decks.pictures import lesson08 as pictures_of_08
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import read_published
 from bertlook_course.render import (
     figure_picture,
     learning_figure,
-    learning_sentence,
     pair_grids,
     published_probes,
     score_cell,
@@ -153,7 +153,7 @@ def said_by(deck):
         deck.shifted_sentence(),
         deck.few_answer(),
         deck.pairs_picture(),
-        deck.limits(),
+        pictures_of_08.limits(deck),
     )
     return "\n".join(map(str, (*shown, *more, deck.links_table(), deck.answer().sentence)))
 
@@ -162,13 +162,13 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     text = said_by(deck)
     assert "other: **72**, and 144 for the root" in text and "each of other's 36 heads" in text
     own, beside = re.search(
-        r"with words: other (.*); specimen (.*)\. Points", deck.probes_picture().sentence
+        r"and words: other (.*); specimen ([^;]*\])\. ", deck.probes_picture().sentence
     ).groups()
-    assert own == beside and own.count("[") == 2  # the same probes here
+    assert own == beside and own.count("[") == 1  # the same probes here
     assert (
         "On another treebank (EWT), the specimen: " in text and "n EWT 5" not in text
     )  # nothing there is its own
-    assert " with the specimen's. " in deck.fits_sentence()
+    assert deck.fits_sentence().endswith(" with the specimen's.")
     assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
 
 
@@ -273,19 +273,26 @@ def score(uas, n=100):
     return AttachmentScore(uas, uas - 0.02, uas + 0.02, n, 10)
 
 
+def test_a_sum_says_each_weight_and_attention_and_who_wins():
+    to, back = np.array([[0.7, 0.1], [0.2, 0.8]]), np.full((2, 2), 0.5)
+    same = pictures_of_08.sum_picture(to, back, np.array([1.0, 3.0]), np.array([0.0, -1.0])).svg
+    assert "candidate 1: 2.1 wins" in same and "3 · 0.8" in same and "−1 · 0.5" in same
+    by_words = pictures_of_08.sum_picture(to, back, np.array([[3, 1], [0, 1]]), np.zeros((2, 2))).svg
+    assert "candidate 0: 2.2 wins" in by_words and "3 · 0.7" in by_words and "0 · 0.2" in by_words
+
+
 def test_a_score_stands_with_its_interval():
     assert str(score_cell(score(0.5))) == "50.0 [48.0, 52.0]"
 
 
 def test_a_learning_curve_is_drawn_and_said():
     curves = {"attention only": {5: score(0.3), 120: score(0.48)}}
-    sentence = learning_sentence(curves)
-    assert sentence == "attention only: 30 % after 5 sentences, 48 % after 120."
-    figure = learning_figure(curves, baseline=("right-branching", 0.34))
+    figure = learning_figure(curves, baseline=("right-branching", 0.34), tenths="attention only")
     lines = figure.axes[0].lines
     assert lines[0].get_xdata().tolist() == [5, 120] and lines[0].get_ydata() == pytest.approx([30, 48])
-    assert lines[1].get_ydata()[0] == pytest.approx(34)
-    assert "right-branching" in figure_picture(figure, sentence).svg
+    assert [line.get_ydata()[0] for line in lines[1:3]] == pytest.approx([43.2, 34])
+    drawn = figure_picture(figure, "A curve.").svg
+    assert "right-branching" in drawn and "nine tenths: 43.2" in drawn and ">48.0<" in drawn
     with pytest.raises(ValueError, match="at least one curve"):
         learning_figure({})
 

@@ -1,5 +1,6 @@
 """Lesson 13 beside its statistics: its part of the ledger, the tables of outcomes, the cut curves, and what its deck relies on."""
 
+import base64
 import json
 import re
 from dataclasses import replace
@@ -23,6 +24,8 @@ from bertlook_course.render import (
     phases_figure,
     register_picture,
     register_table,
+    sealed_picture,
+    sorted_picture,
     story_picture,
     trial_picture,
     why_lines,
@@ -161,10 +164,33 @@ def test_both_models_verdicts_stand_in_one_row():
 def test_a_claims_picture_says_line_and_refutation():
     [claim] = [BY_NUMBER[6]]
     picture = register_picture([claim], {claim.key: "a share " * 40})
-    assert ">&gt; .01<" in picture.svg and "Refuted if the excess is a hundredth" in picture.svg
+    assert (
+        ">&gt; .01<" in picture.svg
+        and ">refuted<" in picture.svg
+        and "6 deep heads respect clauses" in picture.svg
+    )
+    assert "refuted if the excess is a hundredth" in picture.sentence
     assert picture.numbers[0].rows == register_table([claim]).rows
     short = register_picture([claim]).svg
-    assert ">6 Deep heads respect finer segments" in short and "Refuted" not in short
+    assert ">6 Deep heads respect finer segments" in short and "a share" not in short
+
+
+def test_a_sealed_sheet_bears_the_beginning_of_its_digest_and_the_changed_line_is_framed():
+    sheets = [(["one", "two"], "0123456789abcdef99"), (["one", "three"], "f" * 64)]
+    picture = sealed_picture(sheets, "Two sheets.", changed="three")
+    assert "0123456789abcdef …" in picture.svg and "abcdef99" not in picture.svg
+    assert picture.svg.count('stroke-width="4"') == 1 and picture.beneath == "Two sheets."
+
+
+def test_sorted_claims_stand_under_their_verdict_and_undecided_ones_by_their_number():
+    picture = sorted_picture({"specimen": outcomes(), "other": outcomes()[:1]}, "Sorted.")
+    assert picture.svg.count(">2 [CLS] is a hunter<") == 2 and picture.svg.count(">none<") == 1
+    assert ">11<" in picture.svg and "6 deep heads respect clauses: refuted" in picture.sentence
+
+
+def test_an_end_that_rounds_onto_the_line_gets_a_third_digit():
+    [close] = settle([BY_NUMBER[8]], [tried(low=-0.0023)])
+    assert outcome_table([close]).rows[0][1] == ".30 [-.002, .40]"
 
 
 @pytest.mark.parametrize("sizes, cuts", [([2, 3, 1], (2, 5)), ([2, 2], (2,))])
@@ -230,13 +256,10 @@ def place(deck, what):
 
 
 def test_the_digest_is_shown_before_anything_is_computed(deck):
-    digest, computed = (
-        place(deck, "register_digest()[:16]"),
-        place(deck, "deck.outcomes_on_slides()"),
-    )
+    digest, computed = place(deck, "lesson13.two_digests()"), place(deck, "deck.outcomes_on_slides()")
     assert digest < computed and place(deck, "locked = claims.commit(") < computed
-    shown = "".join(deck[digest]["outputs"][0]["data"]["text/plain"]).strip("'")
-    assert h.register_digest().startswith(shown)
+    [svg] = re.findall(r"base64,([^\"]+)", "".join(deck[digest]["outputs"][0]["data"]["text/html"]))
+    assert f"{h.register_digest()[:16]} …" in base64.b64decode(svg).decode()
 
 
 def test_a_bet_is_locked_before_it_is_scored(deck):

@@ -31,7 +31,6 @@ from .verdict_picture import ClaimPicture, draw_interval, draw_sign, has_twin
 
 _WIDTH, _EM = WIDE, TYPE
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
-_SIGNS = "Tick: supported; cross: refuted; question mark: undecided"
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
 _IMAGE_OF = {
@@ -98,38 +97,49 @@ def five_things_picture() -> Picture:
 
 
 def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
-    """What each claim measures, what would refute it, and the line that its number has to pass.
+    """Each claim beside the line that its number has to pass; the side that would refute it is shaded.
 
     Parameters
     ----------
     claims : sequence of Claim
     statistics : mapping of a claim's key to str, optional
-        What is measured, in words. Without it a row has the claim's sentence and its line.
+        What is measured, in words. Without it a row has the claim's sentence.
     """
-    c, em = coordinate, _EM
-    body, top = [text(_WIDTH, 16, "supported if", anchor="end", extra=' font-weight="600"')], 36.0
+    c, em, line, left = coordinate, _EM, 880.0, 130.0
+    body, top = [], 40.0
+    for x, side in (((line + 740) / 2, "refuted"), ((line + _WIDTH) / 2, "supported")):
+        body.append(text(x, 16, side, anchor="middle", extra=' font-weight="600"'))
     for claim in claims:
         if statistics is None:
-            head, *lines = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 1080)
+            said = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 735)
+            lines = [(said_line, INK, "") for said_line in said]
         else:
-            head = claim.title
-            lines = broken_lines(f"Measured: {statistics[claim.key]}.", em, 1330)
-            lines += broken_lines(f"Refuted if {claim.refuted_if}.", em, 1330)
+            said = broken_lines(statistics[claim.key], em, 735)
+            lines = [
+                (claim.title, INK, ' font-weight="600"'),
+                *((said_line, MUTED, "") for said_line in said),
+            ]
+        high = 30.0 * len(lines) + (14 if statistics is None else 22)
+        middle = top + high / 2
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
-        look, left = ("", 0.0) if statistics is None else (' font-weight="600"', 130.0)
-        if statistics is not None:
-            body += _icon(claim.key, top + 20)
-        body.append(text(left, top + 24, head, extra=look))
+        body += _icon(claim.key, middle)
+        first = middle - 15 * (len(lines) - 1)
         body += [
-            text(0, top + 54 + 30 * k, line, fill=INK if statistics is None else MUTED)
-            for k, line in enumerate(lines)
+            text(left, first + 30 * k, words, fill=ink, extra=look)
+            for k, (words, ink, look) in enumerate(lines)
         ]
-        body.append(text(_WIDTH, top + 24, needs_text(claim), anchor="end"))
-        top += 46.0 + 30 * len(lines)
+        body += [
+            f'<rect x="740" y="{c(top + 7)}" width="{c(line - 740)}" height="{c(high - 14)}" fill="{RULE}" opacity="0.6"/>',
+            f'<path d="M{c(line)} {c(top + 5)}V{c(top + high - 5)}" stroke="{INK}" stroke-width="3" stroke-dasharray="3 5"/>',
+            text(line + 16, middle, needs_text(claim)),
+        ]
+        top += high
     said = " ".join(
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
-    caption = "A supported claim also needs p below .05 after correction for eleven claims."
+    caption = (
+        "Either verdict needs p below .05, too, after correction for eleven claims; otherwise: undecided."
+    )
     return Picture(
         body,
         _WIDTH,
@@ -143,6 +153,49 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     )
 
 
+def sealed_picture(
+    sheets: Sequence[tuple[Sequence[str], str]], caption: str, *, changed: str = ""
+) -> Picture:
+    """Sheets of paper with what is written on them, each beside an envelope that bears the beginning of its digest.
+
+    Parameters
+    ----------
+    sheets : sequence of (lines, digest)
+    caption : str
+    changed : str, optional
+        The line that is framed.
+    """
+    c, accent, body, top = coordinate, OKABE_ITO["vermillion"], [], 18.0
+    for lines, digest in sheets:
+        high = 34.0 * len(lines) + 30
+        middle = top + high / 2
+        body.append(
+            f'<rect x="3" y="{c(top)}" width="470" height="{c(high)}" fill="{PAPER}" stroke="{MUTED}" stroke-width="2"/>'
+        )
+        for k, line in enumerate(lines):
+            y = top + 32 + 34 * k
+            body.append(text(22, y, line))
+            if line == changed:
+                body.append(
+                    f'<rect x="12" y="{c(y - 18)}" width="450" height="36" rx="4" fill="none" stroke="{accent}" stroke-width="4"/>'
+                )
+        body += [
+            f'<path d="M490 {c(middle)}H556m-14 -10l16 10l-16 10" fill="none" stroke="{INK}" stroke-width="3"/>',
+            f'<rect x="580" y="{c(middle - 74)}" width="440" height="148" rx="6" fill="{PAPER}" stroke="{INK}" stroke-width="3"/>',
+            f'<path d="M580 {c(middle - 72)}L800 {c(middle - 4)}L1020 {c(middle - 72)}" fill="none" stroke="{INK}" stroke-width="3"/>',
+            text(
+                800,
+                middle + 42,
+                f"{digest[:16]} …",
+                anchor="middle",
+                extra=' font-weight="600" font-family="monospace" font-size="32"',
+            ),
+        ]
+        top += max(high, 150) + 26
+    said = " ".join(f"{'; '.join(lines)}: the digest begins {digest[:16]}." for lines, digest in sheets)
+    return Picture(body, _WIDTH, top - 16, "Sealed sheets", said, _EM, caption=caption, wide=True)
+
+
 def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProxyType({})) -> Picture:
     """One row a claim: its interval and the random twin's beside its line, its value, the verdict, and the corrected p.
 
@@ -154,21 +207,24 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
         What is to be known of its verdict, which gets a star.
     """
     c, em, table = coordinate, _EM, outcome_table(outcomes)
-    high, body = (70.0 if len(outcomes) < 6 else 66.0), []
+    high, body = (74.0 if len(outcomes) < 6 else 66.0), []
     for number, outcome in enumerate(outcomes):
         top = high * number
         y = top + high / 2
         if number:
             body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         body.append(text(0, y, outcome.claim.title))
-        body.append(text(468, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
-        body += draw_interval(outcome, 556, 62, y)
-        body.append(text(640, y, with_minus(outcome_value(outcome))))
+        body.append(text(438, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
+        body += draw_interval(outcome, 520, 62, y)
+        body.append(text(598, y, with_minus(outcome_value(outcome))))
         p, star = outcome_p(outcome), "*" * (outcome.claim.key in remarks)
-        body += draw_sign(outcome.verdict, 890, y, f"{'no p' if p == '-' else f'p {p}'}{star}")
+        against = "against: " * (outcome.verdict == FAILS)
+        body.append(draw_sign(outcome.verdict, 822, y, "")[0])
+        body.append(text(852, y - 15, _WORDS[outcome.verdict]))
+        body.append(text(852, y + 15, f"{against}{'no p' if p == '-' else f'p {p}'}{star}", fill=MUTED))
     twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
     caption = (
-        f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {_SIGNS}. {table.caption}"
+        f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
         f"{_starred(outcomes, remarks)}"
     )
     said = " ".join(f"{outcome.claim.title}: {_WORDS[outcome.verdict]}." for outcome in outcomes)
@@ -178,7 +234,11 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
 
 
 def trial_picture(
-    ours: Sequence, published: Sequence, name: str, remarks: Mapping[str, str] = MappingProxyType({})
+    ours: Sequence,
+    published: Sequence,
+    name: str,
+    remarks: Mapping[str, str] = MappingProxyType({}),
+    decided: str = "",
 ) -> Picture:
     """All claims with the verdict on a model and the one from BERT-base's published numbers, and why each undecided one is so.
 
@@ -190,6 +250,8 @@ def trial_picture(
         Of the model.
     remarks : mapping of a claim's key to str
         What is to be known of its published verdict, which gets a star.
+    decided : str, optional
+        What the caption says first.
     """
     em, high, first = _EM, 42.0, 40.0
     table = compared_table(ours, published, (name, "BERT-base"))
@@ -208,7 +270,10 @@ def trial_picture(
         f"{a.claim.title}: {_WORDS[a.verdict]} on {name}, {_WORDS[b.verdict]} for BERT-base."
         for a, b in zip(ours, published)
     )
-    caption = f"BERT-base: from published numbers alone. Left: the essay's image. {_SIGNS}, and why. p: after correction for eleven claims.{_starred(published, remarks)}"
+    caption = (
+        f"{decided} BERT-base: from published numbers alone. Question mark: undecided, and why; p: after correction for eleven "
+        f"claims.{_starred(published, remarks)}"
+    ).strip()
     return Picture(
         body,
         _WIDTH,
@@ -220,6 +285,44 @@ def trial_picture(
         caption=caption,
         wide=True,
     )
+
+
+def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
+    """The claims of each model in three columns: supported, refuted, undecided.
+
+    Parameters
+    ----------
+    sides : mapping of a model's name to sequence of Verdict
+        Of the same claims in the same order.
+    caption : str
+    """
+    c, body, top = coordinate, [], 44.0
+    columns = ((HOLDS, 0.0), (FAILS, 418.0), (OPEN, 876.0))
+    for verdict, x in columns:
+        body += draw_sign(verdict, x + 14, 16, _WORDS[verdict], radius=12)
+    for name, outcomes in sides.items():
+        found = {verdict: [one for one in outcomes if one.verdict == verdict] for verdict, _ in columns}
+        rows = max(2, len(found[HOLDS]), len(found[FAILS]))
+        body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
+        body.append(text(0, top + 24, name, extra=' font-weight="600"'))
+        for verdict, x in columns[:2]:
+            for k, one in enumerate(found[verdict]):
+                y = top + 62 + 38 * k
+                body += [f'<g transform="translate({c(x)} 0)">{"".join(_icon(one.claim.key, y))}</g>']
+                body.append(text(x + 122, y, one.claim.title))
+            if not found[verdict]:
+                body.append(text(x, top + 62, "none", fill=MUTED))
+        numbers = ", ".join(one.claim.title.partition(" ")[0] for one in found[OPEN])
+        body += [
+            text(columns[2][1], top + 62 + 34 * k, line)
+            for k, line in enumerate(broken_lines(numbers, _EM, 190))
+        ]
+        top += 48 + 38 * rows
+    said = " ".join(
+        f"{name}: {'; '.join(f'{one.claim.title}: {_WORDS[one.verdict]}' for one in outcomes)}."
+        for name, outcomes in sides.items()
+    )
+    return Picture(body, _WIDTH, top, "Which claims survive", said, _EM, caption=caption, wide=True)
 
 
 def _starred(outcomes: Sequence, remarks: Mapping[str, str]) -> str:
@@ -298,6 +401,7 @@ def holm_figure(
         left.set_xlabel("tests at 5 %, all claims false")
         left.set_ylabel("at least one passes, %")
         left.set_ylim(0, 50)
+        left.set_yticks((0, 20, 40))
         for before, after in zip(p, corrected):
             look = {"color": OKABE_ITO["blue"]} if after < 0.05 else {"color": MUTED, "linestyle": "--"}
             right.plot((0, 1), (before, after), marker="o", markersize=9, linewidth=2.5, **look)

@@ -109,7 +109,7 @@ def _row(verdict, lines: Sequence[str], top: float, high: float) -> list[str]:
     half = 0.5 * text_width(value, _EM) + 8
     over = min(max(_scale(verdict, _MIDDLE, _REACH)(verdict.value), _CLAIM + half), _SIGN - 20 - half)
     around = [
-        text(_MIDDLE, middle + 40, f"needs {needs_text(claim)}", anchor="middle", fill=MUTED),
+        text(_MIDDLE, middle + 40, with_minus(f"needs {needs_text(claim)}"), anchor="middle", fill=MUTED),
         text(over, middle - 44, value, anchor="middle", fill=INK),
     ]
     return body + draw_interval(verdict, _MIDDLE, _REACH, middle, around)

@@ -91,7 +91,10 @@ def outcome_table(outcomes: Sequence) -> TextTable:
         )
     n = sorted({outcome.n for outcome in outcomes if outcome.n})
     counted = f"n = {n[0]} to {n[-1]}" if len(n) > 1 else f"n = {n[0]}" if n else "no numbers"
-    return TextTable(header, rows, f"One-sided p after Holm's correction over all eleven; {counted}.")
+    caption = (
+        f"p: one-sided, after Holm's correction for eleven claims; against: p of the opposite; {counted}."
+    )
+    return TextTable(header, rows, caption)
 
 
 def compared_table(
@@ -118,7 +121,8 @@ def outcome_value(outcome) -> str:
         return "-"
     if np.isnan(outcome.low):
         return _number(outcome.value)
-    return f"{_number(outcome.value)} [{_number(outcome.low)}, {_number(outcome.high)}]"
+    low, high = (_number(end, outcome.claim.threshold) for end in (outcome.low, outcome.high))
+    return f"{_number(outcome.value)} [{low}, {high}]"
 
 
 def outcome_p(outcome) -> str:
@@ -129,8 +133,13 @@ def outcome_p(outcome) -> str:
     return "<.001" if p < 0.001 else f"{p:.3f}".lstrip("0") if p < 1 else "1"
 
 
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.2f}".replace("-0.00", "0.00").replace("0.", ".", 1)
+def _number(value: float, line: float | None = None) -> str:
+    """With a third digit where two do not tell on which side of a line it lies."""
+    if np.isnan(value):
+        return "-"
+    if line is not None and round(value, 2) == line != value:
+        return f"{value:.3f}".replace("0.", ".", 1)
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("0.", ".", 1)
 
 
 def phases_figure(

@@ -11,6 +11,7 @@ from bertlook_teach.model import head_label
 from bertlook_teach.views import (
     INK,
     MUTED,
+    PAPER,
     RULE,
     Cell,
     Grid,
@@ -47,7 +48,11 @@ def score_cell(score) -> Estimate:
 
 
 def learning_figure(
-    curves: Mapping[str, Mapping[int, object]], *, baseline: tuple[str, float] | None = None, ax=None
+    curves: Mapping[str, Mapping[int, object]],
+    *,
+    baseline: tuple[str, float] | None = None,
+    tenths: str = "",
+    ax=None,
 ):
     """UAS over the number of sentences that a probe was fitted on, with intervals, at the size of a slide.
 
@@ -57,6 +62,8 @@ def learning_figure(
         From `bertlook_course.analyses.probing.learning_curve`.
     baseline : (name, UAS), optional
         A dotted line.
+    tenths : str, optional
+        The curve of which a line shows nine tenths of the last score.
     ax : matplotlib.axes.Axes, optional
         Draw into these.
 
@@ -72,6 +79,16 @@ def learning_figure(
             axes.plot(sizes, [100 * s.uas for s in curve.values()], label=name, markersize=9, **look)
             low, high = ([100 * getattr(s, end) for s in curve.values()] for end in ("low", "high"))
             axes.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)
+            for size, score in curve.items():
+                below = name == tenths
+                put = {"textcoords": "offset points", "ha": "center", "va": "top" if below else "bottom"}
+                ground = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.5}
+                at = (size, 100 * score.uas)
+                axes.annotate(f"{at[1]:.1f}", at, (0, -9 if below else 9), color=INK, bbox=ground, **put)
+            if name == tenths:
+                level, middle = 90 * curve[sizes[-1]].uas, float(np.prod(sizes[-3:-1]) ** 0.5)
+                axes.axhline(level, color=look["color"], linewidth=2, linestyle=(0, (6, 4)), zorder=0)
+                axes.text(middle, level - 2, f"nine tenths: {level:.1f}", ha="center", va="top")
         if baseline:
             draw_level(axes, 100 * baseline[1], baseline[0])
         ticks = sorted({size for curve in curves.values() for size in curve})
@@ -84,18 +101,6 @@ def learning_figure(
         axes.grid(axis="y", color=RULE, linewidth=0.8)
         key_above(figure, axes)
     return figure
-
-
-def learning_sentence(curves: Mapping[str, Mapping[int, object]]) -> str:
-    """A learning curve in words: where it begins and where it ends."""
-    parts = []
-    for name, curve in curves.items():
-        points = list(curve.items())
-        (first, low), (last, high) = points[0], points[-1]
-        parts.append(
-            f"{name}: {100 * low.uas:.0f} % after {first} sentences, {100 * high.uas:.0f} % after {last}"
-        )
-    return "; ".join(parts) + "."
 
 
 def pair_grids(

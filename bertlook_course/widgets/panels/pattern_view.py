@@ -52,6 +52,7 @@ class PatternView(TextView):
     ):
         if measure not in ("accuracy", "mass"):
             raise ValueError(f'measure is "accuracy" or "mass"; got {measure!r}.')
+        unit = "sentences" if isinstance(maps, WordMaps) else "texts"
         if not isinstance(maps, WordMaps):
             maps = _maps_of(maps)
             pattern = pattern or PLAIN_PATTERN
@@ -61,7 +62,7 @@ class PatternView(TextView):
 
         def draw(text: str, text_pair: str | None = None) -> str:
             try:
-                return render_pattern_score(score_pattern(text, maps, twin), measure)
+                return render_pattern_score(score_pattern(text, maps, twin), measure, unit)
             except CannotDecide as reason:
                 raise ValueError(f"cannot be decided: {reason}.") from None
 
