@@ -8,8 +8,8 @@ from bertlook_teach.model import Attention
 from bertlook_teach.views import Picture
 
 from ..claims import HOLDS, Verdict
-from ..render import Estimate, models_picture
-from .common import short_title, subject
+from ..render import Estimate, answer_picture, models_picture
+from .common import short_title
 
 DETERMINERS = (7, 10)  # BERT-base's head 8-11
 
@@ -58,8 +58,8 @@ def to_its_noun(attention: Attention) -> np.ndarray:
     return np.asarray(attention.weights)[:, :, places, [i + 1 for i in places]].mean(axis=-1)
 
 
-def answer(attention, found: Verdict, encoder) -> str:
-    """What it takes to say that a head looks at something, a list in Markdown.
+def answer(attention, found: Verdict, encoder) -> Picture:
+    """What it takes to say that a head looks at something.
 
     Parameters
     ----------
@@ -71,12 +71,19 @@ def answer(attention, found: Verdict, encoder) -> str:
         The model that it was decided on.
     """
     places = [place for place, token in enumerate(attention.tokens) if token == "the"]
-    first, second = (float(attention.head(*DETERMINERS)[place, place + 1]) for place in places)
-    finding = "That is a finding" if found.verdict == HOLDS else "Here that is not a finding"
-    return (
-        f"- **Looking:** in head 8-11 of BERT-base, the first *the* gives *animal* {first:.2f} of its attention, the second "
-        f"gives *street* {second:.2f}. That is one sentence.\n"
-        f"- **How we know:** in {found.n} texts, one head of {subject(encoder)} gives the next token "
-        f"{Estimate(found.value, found.low, found.high)} of its attention; the best head of its twin {found.twin:.2f}. {finding}.\n"
-        "- **Does it matter?** Nothing here says so. Lessons 11 to 14 ask."
+    weights = [float(attention.head(*DETERMINERS)[place, place + 1]) for place in places]
+    learnt = "One looks at the next token." if found.verdict == HOLDS else "That is not a finding."
+    share = Estimate(found.value, found.low, found.high)
+    return answer_picture(
+        {
+            "One head looks from “the” to its noun.": {
+                f"BERT-base 8-11, “the” to “{attention.tokens[place + 1]}”": Estimate(weight)
+                for place, weight in zip(places, weights)
+            },
+            learnt: {
+                f"{short_title(encoder)}, best head": Estimate(found.value),
+                "its random twin": Estimate(found.twin),
+            },
+        },
+        f"Above: one sentence. Below: {found.n} texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
     )

@@ -14,8 +14,8 @@ from ..claims import SINKS, Resources, collect_evidence
 from ..claims.lessons.lesson04 import shown_bounds
 from ..metrics import CannotDecide, best_index
 from ..published import published_gradients, published_layers, published_norm_share
-from ..render import Estimate, TextTable, answer_picture, figure_picture, interval_curves, sums_figure
-from .common import LessonDeck, letter, short_title, subject
+from ..render import Estimate, TextTable, answer_picture, figure_picture, interval_curves, zones_picture
+from .common import LessonDeck, short_title, subject
 from .lesson04_norms import (
     Statistic,
     banded,
@@ -23,6 +23,7 @@ from .lesson04_norms import (
     gradient_ratio,
     just,
     layer_means,
+    layers_under,
     length_of,
     share_of,
     share_of_norms,
@@ -31,6 +32,7 @@ from .lesson04_norms import (
     sinks_figure,
     turn,
     turn_per_weight,
+    what_is_left,
 )
 
 # What [SEP] would be, which quantity would then be small, in which evidence it is, and under which line.
@@ -40,6 +42,14 @@ LOOKS = (
     ("resting", "gradient", "importance", gradient_ratio, 0.5),
     ("resting", "turn per weight", "zeroing", turn_per_weight, 0.5),
     ("resting", "turn", "zeroing", turn, 1.0),
+)
+
+# What a class votes on: where each answer's zone ends, where the axis begins, and what it is.
+VOTES = (
+    ({"A": 0.1, "B": 0.5, "C": 1.0}, 0, "share of [SEP] that goes to [SEP]"),
+    ({"D": 0.1, "C": 0.5, "B": 1.0, "A": 1.3}, 0, "gradient on [SEP] / on all tokens"),
+    ({"C": 0.5, "B": 0.95, "A": 1.0}, 0, "share of norms / share of weights"),
+    ({"C": 0.1, "B": 1.0, "A": 10.0}, 0.01, "turn without [SEP] / without another"),
 )
 
 
@@ -67,42 +77,6 @@ def on_cross_the_street(recording) -> dict:
         },
         "measure": "to [SEP]",
     }
-
-
-def vectors_that_cancel() -> Picture:
-    """Two vectors of one length that point the same way, across and against each other, with their sums."""
-    ahead, across, back = [1, 0], [0, 1], [-1, 0]
-    panels = {
-        "the same way": [ahead, ahead],
-        "at a right angle": [ahead, across],
-        "in opposite directions": [ahead, back],
-    }
-    return figure_picture(
-        sums_figure(panels), "Two vectors of length 1, so the sum of the norms is 2. Thick: their sum."
-    )
-
-
-def nudge_table(weights: np.ndarray, values: np.ndarray) -> TextTable:
-    """The gradient of a made-up loss by each weight, which is g · v, beside what nudging the weight changes."""
-
-    def loss(given):  # how far what the head writes is from (1, 1)
-        return ((given @ values - 1) ** 2).sum()
-
-    g = 2 * (weights @ values - 1)
-    nudged = [(loss(weights + 1e-6 * one) - loss(weights)) / 1e-6 for one in np.eye(len(weights))]
-    return TextTable(
-        ["token", "weight", "g · v"],
-        [
-            [
-                f"token {j}, v = ({value[0]:g}, {value[1]:g})",
-                Estimate(weight, form=".1f"),
-                Estimate(value @ g, form="+.2f"),
-            ]
-            for j, (weight, value) in enumerate(zip(weights, values), 1)
-        ],
-        "The largest weight has the gradient nearest 0. Nudged by a millionth, each weight changes the loss at the same "
-        f"rate as g · v: {', '.join(f'{n:+.2f}' for n in nudged)}.",
-    )
 
 
 # --- what our models do ----------------------------------------------------------------------------------------
@@ -163,7 +137,7 @@ class Deck(LessonDeck):
         baseline=None,
         ylabel="[SEP] / other",
         more="",
-        ylim=None,
+        answer="",
     ) -> Picture:
         """A statistic by layer, of the model, its twin and, where it was printed, of BERT-base."""
         model = self.graded if key == "importance" else self.encoder
@@ -172,14 +146,15 @@ class Deck(LessonDeck):
             "its random twin": banded(self.chance[key], statistic),
         }
         published = None if printed is None else {name: printed}
-        figure = interval_curves(curves, published=published, ylabel=ylabel, baseline=baseline, ylim=ylim)
+        figure = interval_curves(curves, published=published, ylabel=ylabel, baseline=baseline)
         tops = {subject(model): curves[short_title(model)][0]}
         tops |= {} if printed is None else {"BERT-base": printed}
         said = ", ".join(
             f"{who} ranges from {c.min():.2f} (layer {c.argmin() + 1}) to {c.max():.2f} (layer {c.argmax() + 1})"
             for who, c in tops.items()
         )
-        return figure_picture(figure, f"{what}: {said}.{more} Bands: 95 %, n = {self.n_texts} texts.")
+        said = answer or f"{what}: {said}."
+        return figure_picture(figure, f"{said}{more} Bands: 95 %, n = {self.n_texts} texts.")
 
     # ---- what [SEP] gets and whom it looks at -----------------------------------------------------------------
 
@@ -194,7 +169,7 @@ class Deck(LessonDeck):
             published_layers("sep"),
             "Attention to [SEP]",
             "BERT-base, Clark et al. 2019",
-            ylabel="to [SEP]",
+            ylabel="share to [SEP]",
             more="" if kind == "sep" else rests,
         )
 
@@ -207,7 +182,7 @@ class Deck(LessonDeck):
                 for one in (self.beside, random_twin(self.beside))
             )
             sides = {self.beside: tuple(both)} | sides
-        panels, said = {}, []
+        panels, said, short = {}, [], []
         for model, (norms, twin) in sides.items():
             kind, layer = sink_of(norms)
             weights, added = (banded(norms, share_of(kind, name)) for name in ("weight", "added"))
@@ -217,30 +192,76 @@ class Deck(LessonDeck):
                 "of what is added": added,
                 "its random twin": banded(twin, share_of(kind, "weight")),
             }
+            short.append(length < 0.25)
             said.append(
-                f"In layer {layer + 1}, {subject(model)} gives {SINKS[kind]} {weights[0][layer]:.2f} of the weights; the token has "
-                f"{added[0][layer]:.2f} of what is added. Its vector is {length:.2f} times as long as other tokens'."
+                f"in layer {layer + 1} of {subject(model)}, that of {SINKS[kind]} is {length:.2f} times as long as others' "
+                f"({weights[0][layer]:.2f} of the weights, {added[0][layer]:.2f} of what is added)"
             )
-        return figure_picture(
-            sinks_figure(panels), f"{' '.join(said)} Bands: 95 %, n = {self.n_texts} texts."
-        )
-
-    @cached_property
-    def own(self) -> list[float]:
-        """What [SEP] gives to [SEP], with its interval, in the layer where the texts' tokens give it most."""
-        layer = banded(self.ours["surface"], layer_means("sep"))[0].argmax()
-        return [values[layer] for values in banded(self.ours["surface"], layer_means("sep_to_sep"))]
+        answer = f"{'Yes' if all(short) else 'Not everywhere'}: {'; '.join(said)}. Bands: 95 %, n = {self.n_texts} texts."
+        return figure_picture(sinks_figure(panels), answer)
 
     @property
     def own_in_base(self) -> float:
         return published_layers("sep_to_sep")[self.base_layer]
 
-    def said_own(self) -> str:
-        """Whom [SEP] itself looks at."""
-        share = self.own[0]
+    # ---- votes ------------------------------------------------------------------------------------------------
+
+    def axis(self, question: int) -> Picture:
+        """What a vote is about: an empty axis in zones, one for each answer."""
+        zones, least, what = VOTES[question - 1]
+        return zones_picture(zones, {}, what, least=least)
+
+    def voted(self, question: int) -> Picture:
+        """The same axis with what was measured, in the layer that gives [SEP] most, and the letter."""
+        zones, least, _ = VOTES[question - 1]
+        key, statistic, base, said = self._asked()[question - 1]
+        layer = self.graded_layer if key == "importance" else self.resting
+        model = self.graded if key == "importance" else self.encoder
+        found = Estimate(*self._there(key, statistic))
+        twin = Estimate(float(banded(self.chance[key], statistic)[0][layer]))
+        measured = {short_title(model): found, "its random twin": twin}
+        if base is not None:
+            measured[f"BERT-base, layer {self.base_layer + 1}"] = Estimate(base)
+        answer = next((letter for letter, end in zones.items() if found.value < end), list(zones)[-1])
+        who = "The specimen" if model is not self.encoder else self.Subject
+        before = self.stands_in if key == "importance" else ""
+        return zones_picture(
+            zones,
+            measured,
+            f"{before}{who}: {answer}, in layer {layer + 1} (n = {self.n_texts} texts). {said}",
+            least=least,
+        )
+
+    def _asked(self) -> tuple:
+        """Of each vote its evidence, its statistic, BERT-base's published value, and what else is to be said."""
+        weight, added = (self._there("norms", share)[0] for share in (share_of_weights, share_of_norms))
+        base = [float(published_norm_share("sep", weights=w)[self.base_layer]) for w in (True, False)]
+        sep, other = self.degrees
         return (
-            f"**{self.Subject}: {'A' if share < 0.1 else 'B' if share <= 0.5 else 'C'}**, {Estimate(*self.own)} (n = {self.n_texts}). "
-            f"BERT-base: {self.own_in_base:.2f} in its layer {self.base_layer + 1} (Clark et al., figure)."
+            (
+                "surface",
+                layer_means("sep_to_sep"),
+                self.own_in_base,
+                "BERT-base: Clark et al. 2019, a figure.",
+            ),
+            (
+                "importance",
+                gradient_ratio,
+                self.published_ratio[self.base_layer],
+                "BERT-base: derived from a figure of Clark et al. 2019.",
+            ),
+            (
+                "norms",
+                what_is_left,
+                base[1] / base[0],
+                f"{weight:.2f} of the weights, {added:.2f} of the norms. BERT-base: {base[0]:.2f} and {base[1]:.2f} (Kobayashi et al. 2020, figure).",
+            ),
+            (
+                "zeroing",
+                turn,
+                None,
+                f"{sep:.3f}° without a [SEP], {other:.3f}° without another token. BERT-base: not published.",
+            ),
         )
 
     # ---- gradients --------------------------------------------------------------------------------------------
@@ -250,26 +271,19 @@ class Deck(LessonDeck):
         """BERT-base's gradient on [SEP], as a share of that on all tokens, by layer."""
         return published_gradients("sep") / published_gradients("all")
 
-    def said_ratio(self) -> str:
-        """How large the gradient on [SEP] is beside that on all tokens."""
-        found, base = self._there("importance", gradient_ratio), self.published_ratio[4:9]
-        who = "The specimen" if self.stands_in else self.Subject
-        return (
-            f"{self.stands_in}**{who}: {letter(-found[0], [-1, -0.5, -0.1])}**, {Estimate(*found)} "
-            f"(layer {self.graded_layer + 1}, n = {self.n_texts}). "
-            f"BERT-base, layers 5 to 9: {base.min():.2f} to {base.max():.2f} (derived from the figure)."
-        )
-
     def ratio_picture(self) -> Picture:
         """The same by layer."""
+        ours = layers_under(banded(self.ours["importance"], gradient_ratio)[0], 0.5)
         return self._compared(
             "importance",
             gradient_ratio,
             self.published_ratio,
-            f"{self.stands_in}Gradient on [SEP] / on all",
+            "",
             "BERT-base, Clark et al. 2019",
             baseline=("equal", 1.0),
             ylabel="[SEP] / all",
+            answer=f"{self.stands_in}Under half of the gradient on all tokens: in {subject(self.graded)} in {ours}, in BERT-base "
+            f"in {layers_under(self.published_ratio, 0.5)}; in the twin in {layers_under(banded(self.chance['importance'], gradient_ratio)[0], 0.5)}.",
         )
 
     def bound_picture(self) -> Picture:
@@ -297,32 +311,23 @@ class Deck(LessonDeck):
 
     # ---- what [SEP] gives -------------------------------------------------------------------------------------
 
-    def said_share(self) -> str:
-        """The share of [SEP] by weights and by what is added."""
-        weight, added = (self._there("norms", share) for share in (share_of_weights, share_of_norms))
-        kept = added[0] / weight[0]
-        base_weight, base_added = (published_norm_share("sep", weights=w) for w in (True, False))
-        top = int(base_weight.argmax())
-        return (
-            f"**{self.Subject}: {'A' if kept > 0.95 else 'B' if kept >= 0.5 else 'C'}**, {Estimate(*weight)} of the weights, "
-            f"{Estimate(*added)} of the norms (n = {self.n_texts}). BERT-base, layer {top + 1}: {base_weight[top]:.2f} and "
-            f"{base_added[top]:.2f} (read off a figure)."
+    def share_picture(self) -> Picture:
+        """The share of [SEP] by layer, of the weights and of what is added, here and as printed."""
+        ours, printed = (
+            [banded(self.ours["norms"], share) for share in (share_of_weights, share_of_norms)],
+            [(published_norm_share("sep", weights=w),) * 3 for w in (True, False)],
         )
-
-    def share_pictures(self) -> dict[str, Picture]:
-        """The same by layer, for a menu."""
-        return {
-            title: self._compared(
-                "norms",
-                share,
-                published_norm_share("sep", weights=title == "weights"),
-                f"[SEP]'s share of the {title}",
-                "BERT-base, Kobayashi et al. 2020",
-                ylabel="share of [SEP]",
-                ylim=(0, 0.7),  # one scale: the buttons are to be compared
-            )
-            for title, share in (("weights", share_of_weights), ("weighted norms", share_of_norms))
+        names = "of the weights", "of the weighted norms"
+        twin = {"its random twin": banded(self.chance["norms"], share_of_weights)}
+        panels = {
+            f"{short_title(self.encoder)}, n = {self.n_texts} texts": dict(zip(names, ours)) | twin,
+            "BERT-base (Kobayashi et al. 2020)": dict(zip(names, printed)),
         }
+        here, there = (layers_under(added[0] / weights[0], 0.5) for weights, added in (ours, printed))
+        return figure_picture(
+            sinks_figure(panels, "share of [SEP]"),
+            f"By more than half: in {self.subject} in {here}, in BERT-base in {there}. Bands: 95 %.",
+        )
 
     # ---- what changes without it ------------------------------------------------------------------------------
 
@@ -332,30 +337,20 @@ class Deck(LessonDeck):
         found = self.ours["zeroing"].values
         return [np.degrees(found[f"angle_{kind}"][:, self.resting].mean()) for kind in ("sep", "other")]
 
-    def said_turn(self) -> str:
-        """How far the others turn without a [SEP]."""
-        found, (sep, other) = self._there("zeroing", turn), self.degrees
-        return (
-            f"**{self.Subject}: {'A' if found[0] > 1 else 'B' if found[0] >= 0.1 else 'C'}**, {Estimate(*found)} times as far "
-            f"(layer {self.resting + 1}, n = {self.n_texts}): "
-            f"**{sep:.3f}°** without a `[SEP]`, **{other:.3f}°** without another token."
-        )
-
     def turn_pictures(self) -> dict[str, Picture]:
         """The same by layer, and for each unit of weight, for a menu."""
-        equal = ("equal", 1.0)
-        return {
-            "a unit of weight": self._compared(
-                "zeroing",
-                turn_per_weight,
-                None,
-                "Turn per unit of weight, [SEP] / other tokens",
-                baseline=equal,
-            ),
-            "a token": self._compared(
-                "zeroing", turn, None, "Turn, without [SEP] / without another token", baseline=equal
-            ),
+        said = {
+            "a unit of weight": (turn_per_weight, "a unit of weight on [SEP]", "one on another token"),
+            "a token": (turn, "[SEP]'s value", "another token's"),
         }
+        found = {}
+        for name, (statistic, what, other) in said.items():
+            times = self._there("zeroing", statistic)[0]
+            answer = f"In layer {self.resting + 1} of {self.subject}, {what} turns the others {times:.2f} times as far as {other}."
+            found[name] = self._compared(
+                "zeroing", statistic, None, "", baseline=("equal", 1.0), answer=answer
+            )
+        return found
 
     # ---- the answer -------------------------------------------------------------------------------------------
 
@@ -412,7 +407,8 @@ class Deck(LessonDeck):
         """The lesson's answer."""
         unit = self._there("zeroing", turn_per_weight)
         weight, added = (self._there("norms", share)[0] for share in (share_of_weights, share_of_norms))
-        (sep, other), itself = self.degrees, self.own[0] >= 0.5
+        own = self._there("surface", layer_means("sep_to_sep"))[0]
+        (sep, other), itself = self.degrees, own >= 0.5
         fits = "Resting fits better" if 2 * self.rests.count("yes") > len(self.rests) else "Neither fits well"
         return answer_picture(
             {
@@ -425,7 +421,7 @@ class Deck(LessonDeck):
                     "turn without another token": Estimate(other, after="°"),
                 },
                 f"{fits}; gathering is {'less likely' if itself else 'not excluded'}.": {
-                    f"[SEP] to [SEP], {self.name}": Estimate(self.own[0]),
+                    f"[SEP] to [SEP], {self.name}": Estimate(own),
                     f"BERT-base, layer {self.base_layer + 1}": Estimate(self.own_in_base),
                 },
             },

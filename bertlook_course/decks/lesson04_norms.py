@@ -71,6 +71,23 @@ def _sum_over_kinds(mean, name: str):
 share_of_weights, share_of_norms = share_of("sep", "weight"), share_of("sep", "added")
 
 
+def what_is_left(mean):
+    """Of the share of [SEP], once each weight is multiplied by the length of its vector."""
+    return share_of_norms(mean) / share_of_weights(mean)
+
+
+def layers_under(values, line: float) -> str:
+    """The layers in which a curve is under a line.
+
+    >>> layers_under([0.9, 0.4, 0.3, 0.8, 0.1], 0.5), layers_under([1], 0.5)
+    ('layers 2 to 3 and 5', 'no layer')
+    """
+    under, runs = np.flatnonzero(np.asarray(values) < line) + 1, []
+    for run in np.split(under, np.flatnonzero(np.diff(under) > 1) + 1):
+        runs += [f"{run[0]} to {run[-1]}" if len(run) > 1 else f"{run[0]}"] if len(run) else []
+    return f"layer{'s' * (len(under) > 1)} {' and '.join(runs)}" if runs else "no layer"
+
+
 @cache
 def layer_means(name: str) -> Statistic:
     """The mean of a quantity over the heads of each layer."""
@@ -97,7 +114,7 @@ def sink_of(norms: Evidence) -> tuple[str, int]:
     return kind, int(got[kind].argmax())
 
 
-def sinks_figure(panels: Mapping[str, Mapping[str, tuple]]):
+def sinks_figure(panels: Mapping[str, Mapping[str, tuple]], ylabel: str = "share of the token"):
     """By layer, a panel for each model: shares (value, low, high) of the token that its title names, on one scale."""
     from matplotlib.figure import Figure
 
@@ -115,7 +132,7 @@ def sinks_figure(panels: Mapping[str, Mapping[str, tuple]]):
         axes.tick_params(labelsize=18)
         axes.spines[["top", "right"]].set_visible(False)
     row[0].set_ylim(0, None)  # of both: they share it
-    row[0].set_ylabel("share of the token", fontsize=18)
+    row[0].set_ylabel(ylabel, fontsize=18)
     figure.legend(
         *row[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False, fontsize=18
     )

@@ -1,5 +1,6 @@
 """Lesson 04's ledger: its statistics on numbers made by hand, its collectors on texts, its published values on the tables."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from bertlook_course.claims import Evidence, Resources, ledger
 from bertlook_course.claims.lessons import lesson04
 from bertlook_course.claims.lessons.lesson04 import EVIDENCE
 from bertlook_course.decks import lesson04 as slides
+from bertlook_course.decks.pictures import lesson04 as pictures
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_gradients, published_layers, published_norms, published_number
 from bertlook_teach import extract_attention, load_encoder, random_twin, read
@@ -129,16 +131,9 @@ def on_few_pairs(monkeypatch):
 
 
 def shown_in(deck) -> str:
-    pictures = [deck.sep_picture(), deck.ratio_picture(), deck.second_sink_picture(), deck.share_pictures()]
+    pictures = [deck.sep_picture(), deck.ratio_picture(), deck.second_sink_picture(), deck.share_picture()]
     tables = [deck.answer_table(), deck.left_table(), deck.rollout_table()]
-    said = [
-        deck.said_own(),
-        deck.said_ratio(),
-        deck.said_share(),
-        deck.said_turn(),
-        deck.said_answer(),
-        deck.answer().sentence,
-    ]
+    said = [*(deck.voted(k).sentence for k in (1, 2, 3, 4)), deck.said_answer(), deck.answer().sentence]
     return words_of(*pictures, *tables, *said, deck.said_left(), deck.said_rollout())
 
 
@@ -154,10 +149,10 @@ def test_where_there_is_no_loss_the_specimen_lends_its_gradients_and_no_row_of_t
     encoder = load_encoder(save_tiny_model(tmp_path / "somebody", "bert"))
     deck = slides.Deck(encoder, random_twin(encoder))
     assert deck.stands_in == "somebody has no masked-LM head, so it has no such loss; the specimen has. "
-    assert deck.said_ratio().startswith(f"{deck.stands_in}**The specimen: ")
+    assert deck.voted(2).caption.startswith(f"{deck.stands_in}The specimen: ")
     assert deck.left_table().caption.startswith(deck.stands_in) and "In the specimen " in deck.said_left()
     assert "specimen" not in words_of(
-        deck.said_share(), deck.said_turn(), deck.answer().sentence, deck.rollout_table()
+        *(deck.voted(k).sentence for k in (1, 3, 4)), deck.answer().sentence, deck.rollout_table()
     )
     (gradient,) = [row for row in deck.answer_table().rows if row[1] == "gradient"]
     assert [str(cell) for cell in gradient[-3:]] == ["-", "-", "not measured"] and len(deck.rests) == 3
@@ -188,14 +183,31 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     monkeypatch.setattr(slides, "collect_evidence", lambda *_: cls)
     said = words_of(deck.second_sink_picture())
     assert (
-        "In layer 2, somebody gives [CLS] 0.50 of the weights; the token has 0.09 of what is added." in said
+        "in layer 2 of somebody, that of [CLS] is 0.10 times as long as others' (0.50 of the weights, 0.09"
+        in said
     )
-    assert "In layer 1, the specimen gives [SEP] 0.60 of the weights" in said
-    assert (
-        "Its vector is 0.10 times as long" in said and "somebody: [CLS]" in said and "specimen: [SEP]" in said
-    )
+    assert "Not everywhere" in said and "in layer 1 of the specimen, that of [SEP] is 1.00 times" in said
+    assert "somebody: [CLS]" in said and "specimen: [SEP]" in said
     deck.ours = {"norms": cls}
     assert "The specimen gives [CLS] more: 0.50 in layer 2." in words_of(deck.sep_picture())
+
+
+def test_a_vote_shows_its_axis_first_and_the_answers_letter_afterwards(specimen, on_few_pairs):
+    deck = slides.Deck(specimen, load_encoder("specimen-random"))
+    for question, (zones, _, what) in enumerate(slides.VOTES, 1):
+        axis, voted = deck.axis(question), deck.voted(question)
+        assert all(f">{letter}<" in axis.svg for letter in zones) and axis.sentence == what
+        assert re.search(r"The specimen: [A-D], in layer \d", voted.caption) and voted.width == axis.width
+    assert "figcaption" not in axis._repr_html_()
+    drawn = pictures.came_out_picture(deck)
+    assert drawn.numbers[0].rows and drawn.svg.count(">yes<") == deck.came_out.count("yes")
+    fading = list(pictures.faded_pictures(specimen, "We saw the small bird.", *deck.sep_head).values())
+    shares = [[int(n) for n in re.findall(r"(\d+) %", one.sentence)] for one in fading]
+    assert all(weight >= added for weight, added in shares[:2]) and len(fading) >= 2
+
+
+def test_layers_under_a_line_are_named_in_runs():
+    assert slides.layers_under([1, 0, 0, 1, 0], 0.5) == "layers 2 to 3 and 5"
 
 
 # ---- checks whose message is computed ------------------------------------------------------------------------

@@ -7,7 +7,10 @@ import re
 import pytest
 
 from bertlook_course import render
+from bertlook_course.claims import HOLDS
 from bertlook_course.decks import lesson00
+from bertlook_course.decks.pictures import lesson00 as cards
+from bertlook_course.decks.pictures import lesson04
 from bertlook_course.syllabus import LESSONS, PARTS
 from bertlook_teach.views import OKABE_ITO, PAPER
 from bertlook_teach.views.drawing.svg import text_width
@@ -20,17 +23,29 @@ MODELS = [
 
 PICTURES = {
     "four questions": render.four_questions_picture(),
+    "cautions": render.cautions_picture(),
     "lessons": render.questions_picture(LESSONS[7:]),
     "ledger": render.ledger_line_picture(),
     "models": render.models_picture(MODELS),
     "keys": render.keys_picture(lesson00.KEYS),
+    "predict": cards.predict_picture(),
+    "places": cards.places_picture(),
+    "before class": cards.before_class_picture(),
+    "hypotheses": lesson04.hypotheses_picture(),
+    "axis": render.zones_picture({"A": 0.1, "B": 1}, {}, "a share of what there is"),
+    "measured": render.zones_picture(
+        {"A": 0.1, "B": 1}, {"specimen": render.Estimate(0.3, 0.2, 0.4)}, "Half."
+    ),
 }
 
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_words_stay_inside(name):
     picture = PICTURES[name]
-    for x, y, rest, words in re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"([^>]*)>([^<]*)<', picture.svg):
+    own = re.sub(
+        r'<g transform="translate.*?</g>', "", picture.svg, flags=re.DOTALL
+    )  # sketches stand elsewhere
+    for x, y, rest, words in re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"([^>]*)>([^<]*)<', own):
         wide = text_width(words, picture.font_size)
         left = float(x) - (0.5 * wide if "middle" in rest else wide if 'anchor="end"' in rest else 0)
         assert -1 <= left and left + 0.9 * wide <= picture.width and 0 < float(y) < picture.height, words
@@ -57,6 +72,28 @@ def test_models_have_as_many_cells_as_heads_and_as_many_grey_ones_behind():
 
 def test_every_key_has_its_cap():
     assert "".join(PICTURES["keys"].body).count("<rect") == sum(len(names) for names, _ in lesson00.KEYS)
+
+
+def test_cards_lead_from_one_to_the_next_and_wear_the_sign_of_their_verdict():
+    two = [([], "It asks.", ""), ([], "All write.", "A letter.", HOLDS, "holds")]
+    plain, led = render.cards_picture(two[:1], "So."), render.cards_picture(two, "So.", arrows=True)
+    assert plain.caption == "So." and led.sentence == "It asks. All write. A letter. holds So."
+    assert "".join(led.body).count("<rect") == 2 and ">holds<" in led.svg and led.height > plain.height
+
+
+def test_the_zone_of_the_first_value_is_shaded_and_no_other():
+    measured = {"specimen": render.Estimate(5.0), "random twin": render.Estimate(0.02)}
+    drawn = render.zones_picture({"C": 0.1, "B": 1.0, "A": 10.0}, measured, "A.", least=0.01)
+    [shaded] = re.findall(r'<rect x="([\d.]+)" y="0" width="([\d.]+)"', drawn.svg)
+    assert float(shaded[0]) + float(shaded[1]) == pytest.approx(1006)
+    assert "<circle" in drawn.svg and drawn.sentence.startswith("specimen: 5.00; random twin: 0.02. A.")
+
+
+def test_a_turn_is_the_angle_between_the_sum_and_the_sum_without_the_last():
+    figure, turned = render.turn_figure([[1, 0], [0, 1], [-1, 0]], "abc")
+    assert turned == pytest.approx(45) and "45°" in [text.get_text() for text in figure.axes[0].texts]
+    own = render.terms_figure({"a": ([2, 1], ""), "b": ([-20, -10], "")}, one_scale=False).axes
+    assert own[0].get_ylim()[0] == 0 and own[1].get_ylim()[1] == 0
 
 
 def test_vectors_stand_tip_to_tail_and_their_sum_behind_them():

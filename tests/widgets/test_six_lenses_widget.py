@@ -147,7 +147,9 @@ def test_the_picture_is_a_drawing_with_its_sentence_and_one_column_a_lens(style)
 def bars(svg):
     return [
         float(width)
-        for width in re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)"[^>]*fill="#0072B2"', svg)
+        for width in re.findall(
+            r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)"[^>]*fill="#(?:0072B2|D55E00)"', svg
+        )
     ]
 
 

@@ -79,7 +79,11 @@ def sums_figure(panels: Mapping[str, Sequence], *, size=(9.8, 2.6)):
 
 
 def terms_figure(
-    panels: Mapping[str, tuple[Sequence[float], str]], names: Sequence[str] = (), *, size=(9.8, 3.2)
+    panels: Mapping[str, tuple[Sequence[float], str]],
+    names: Sequence[str] = (),
+    *,
+    size=(9.8, 3.2),
+    one_scale: bool = True,
 ):
     """In each panel the terms of a sum as bars, up or down, with their values, and what is said of the sum below them.
 
@@ -89,16 +93,19 @@ def terms_figure(
         As many values in each panel.
     names : sequence of str
         Of the terms. Default: none are written.
+    one_scale : bool
+        Whether all panels have one; where their units differ, each has its own.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
     all_values = np.array([values for values, _ in panels.values()], dtype=float)
-    low, high = min(0.0, all_values.min()), all_values.max()
-    room = 0.16 * (high - low)
-    with styled_figure(size, columns=len(panels), sharey=True) as (figure, row):
+    with styled_figure(size, columns=len(panels), sharey=one_scale) as (figure, row):
         for axes, (title, (_, said)), values in zip(row, panels.items(), all_values):
+            seen = all_values if one_scale else values
+            low, high = min(0.0, seen.min()), max(0.0, seen.max())
+            room = 0.16 * (high - low)
             bars = axes.bar(
                 range(len(values)), values, color=[POSITIVE if v > 0 else NEGATIVE for v in values]
             )
@@ -108,9 +115,58 @@ def terms_figure(
             axes.set_xlabel(said, color=INK)
             axes.set_xticks(range(len(values)) if names else [], names or None)
             axes.tick_params(bottom=False)
-            axes.set(ylim=(low - room * (low < 0), high + room), yticks=[])
+            axes.set(ylim=(low - room * (low < 0), high + room * (high > 0)), yticks=[])
             axes.spines[["left", "bottom"]].set_visible(False)
     return figure
+
+
+def turn_figure(parts, names: Sequence[str], *, size=(9.8, 3.9)):
+    """Vectors tip to tail, their sum, the sum without the last of them, and the angle between the two.
+
+    Parameters
+    ----------
+    parts : array of shape (n, 2)
+        Both sums lie in the upper half of the plane.
+    names : sequence of str
+        Of the vectors.
+
+    Returns
+    -------
+    (matplotlib.figure.Figure, float)
+        With the angle in degrees.
+    """
+    from matplotlib.patches import Arc
+
+    parts = as_array(parts)
+    ends = parts.cumsum(axis=0)
+    before, after = ends[-1], ends[-2]
+    first, second = (float(np.degrees(np.arctan2(y, x))) for x, y in (before, after))
+    tall = 1.2 * ends[:, 1].max()
+    aside, radius = 0.04 * tall, 0.5 * tall
+    with styled_figure(size) as (figure, [axes]):
+        for end, part, name in zip(ends, parts, names):
+            _arrow(axes, end - part, end, MUTED, 3)
+            flat = abs(part[0]) > abs(part[1])
+            x, y = end - part / 2 + ((0, aside if end[1] else -aside) if flat else (aside, 0))
+            axes.text(
+                x, y, name, ha="left", va=("bottom" if end[1] else "top") if flat else "center", color=MUTED
+            )
+        for end, colour, name in ((before, LINE, "before"), (after, SELECTED, "after")):
+            _arrow(axes, (0, 0), end, colour, 6)
+            side = 1 if colour == LINE else -1
+            at = 0.8 * end + (side * aside, 0)
+            axes.text(*at, name, color=colour, ha="left" if side > 0 else "right", va="center")
+        axes.add_patch(
+            Arc((0, 0), 2 * radius, 2 * radius, theta1=min(first, second), theta2=max(first, second), lw=3)
+        )
+        at = radius * np.array([np.cos(np.radians(second)), np.sin(np.radians(second))])
+        axes.text(at[0] - aside, at[1], f"{abs(first - second):.0f}°", ha="right", va="center", fontsize=26)
+        wide = 1.15 * tall * size[0] / size[1]
+        axes.set(
+            xlim=(-0.35 * wide, 0.65 * wide), ylim=(-0.15 * tall, tall), xticks=[], yticks=[], aspect="equal"
+        )
+        axes.spines[["left", "bottom"]].set_visible(False)
+    return figure, abs(first - second)
 
 
 def _arrow(axes, start, end, colour: str, width: float, name: str = "") -> None:

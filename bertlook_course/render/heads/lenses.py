@@ -17,6 +17,7 @@ import numpy as np
 
 from bertlook_teach.model import check_weights, head_label
 from bertlook_teach.views import (
+    INK,
     LINE,
     MUTED,
     RULE,
@@ -333,6 +334,7 @@ def _bars(values, full, query, x, top, across, pitch, em) -> list[str]:
     body = [
         f'<path d="M{coordinate(x)} {coordinate(top)}v{coordinate(pitch * len(values))}" stroke="{RULE}"/>'
     ]
+    first = int(np.argmax(values[query]))
     for key, value in enumerate(values[query]):
         share = hundredths(value, full)
         length = value / full * longest if full else 0
@@ -340,9 +342,11 @@ def _bars(values, full, query, x, top, across, pitch, em) -> list[str]:
         if length >= 0.1:
             body.append(
                 f'<rect x="{coordinate(x)}" y="{coordinate(y + 0.16 * pitch)}" width="{coordinate(length)}" '
-                f'height="{coordinate(0.68 * pitch)}" fill="{LINE}"/>'
+                f'height="{coordinate(0.68 * pitch)}" fill="{SELECTED if key == first else LINE}"/>'
             )
-        body.append(text(x + length + 0.25 * em, y + 0.5 * pitch, str(share), fill=MUTED))
+        body.append(
+            text(x + length + 0.25 * em, y + 0.5 * pitch, str(share), fill=INK if key == first else MUTED)
+        )
     return body
 
 

@@ -325,7 +325,7 @@ def _strongest(seen) -> np.ndarray:
 
 
 _PICTURES = {
-    "00": _maps(_TIRED, _every_head, 24, "all 144 heads, layer after layer"),
+    "00": _maps(_TIRED, _every_head, 24, "all 144 heads, layer after layer", high=0.72),
     GUEST: _arcs(_STORE, _of_head("8-11"), "head 8-11"),
     # Not the sentence that slide 2 asks about.
     "01": _arcs("time flies like an arrow", _of_head("8-11"), "head 8-11"),
@@ -336,7 +336,10 @@ _PICTURES = {
         "BERT-base, recorded",
     ),
     "04": _arcs(
-        _TIRED, lambda seen: seen.weights.mean(axis=1)[7], "layer 8, mean of its 12 heads", special=True
+        _TIRED,
+        lambda seen: seen.weights.mean(axis=1)[7],
+        "another layer, 8, mean of its 12 heads",
+        special=True,
     ),
     "05": _maps(
         _STORE, lambda seen: dict(list(_every_head(seen).items())[48:96]), 12, "the 48 heads of layers 5 to 8"

@@ -166,9 +166,11 @@ function createSixLenses(host, get, emit) {
     maps.forEach(({ full, values }, lens) => {
       scales[lens].textContent = twoDigits(full);
       if (style() === "grids") return drawGrid(canvases[lens], values, full, n, chosen);
+      const row = values.subarray(chosen * n, chosen * n + n);
+      const first = row.indexOf(Math.max(...row));
       for (let j = 0; j < n; j++) {
-        const value = values[chosen * n + j];
-        const share = full > 0 ? value / full : 0;
+        const share = full > 0 ? row[j] / full : 0;
+        cells[lens][j].bar.style.background = j === first ? PALETTE.selected : "";
         cells[lens][j].bar.style.width = `${share * Number(sheet.dataset.longest)}px`;
         cells[lens][j].value.textContent = Math.floor(100 * share + 0.5);
       }

@@ -164,7 +164,8 @@ class Picture:
         return markup
 
     def _figure(self, drawing: str) -> str:
-        caption = f'<figcaption dir="auto">{typeset_sentence(escape(self.beneath))}</figcaption>'
+        said = typeset_sentence(escape(self.beneath)).strip()  # a caption of a space alone takes no room
+        caption = said and f'<figcaption dir="auto">{said}</figcaption>'
         return f'<figure style="margin:0">{drawing}{caption}</figure>'
 
     def __repr__(self) -> str:
