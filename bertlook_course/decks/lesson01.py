@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bertlook_teach.measures import offset_attention
-from bertlook_teach.model import extract_attention, read
+from bertlook_teach.model import extract_attention, head_label, read
 from bertlook_teach.stats import mean_interval
 from bertlook_teach.views import Picture
 
@@ -22,10 +22,12 @@ from ..render import (
     Estimate,
     NumberTable,
     TextTable,
+    answer_picture,
     beside,
     figure_picture,
     render_rise,
     rivals_figure,
+    small_maps,
 )
 from .common import LessonDeck, pretrained, short_title
 
@@ -79,6 +81,84 @@ def steps_table(tokens: Sequence[str], width: int, size: int) -> TextTable:
     ]
     rows = [[str(number), *step] for number, step in enumerate(steps, 1)]
     return TextTable(["step", "what is done", "shape"], rows, f"For {n} tokens.")
+
+
+# --- a sentence under a picture: what to see in it ----------------------------------------------------------
+def said_lines(attention, label: tuple[int, int], at: Sequence[int]) -> str:
+    """Which word these tokens of a text look at most, with the weight; special tokens left out."""
+    tokens, weights = attention.tokens, np.where(attention.special, 0.0, attention.head(*label))
+    most = [
+        f"from *{tokens[query]}* to **{tokens[weights[query].argmax()]}** ({weights[query].max():.2f})"
+        for query in at
+    ]
+    return f"Of all words, most goes {', '.join(most)}."
+
+
+def said_scores(scores: np.ndarray, tokens: Sequence[str], at: int) -> str:
+    """The largest score of a row, and the score the other way round: HTML."""
+    best = int(np.delete(scores[at], at).argmax())
+    best += best >= at
+    return (
+        f"The framed row: “{tokens[at]}” scores “{tokens[best]}” <b>{scores[at, best]:.1f}</b>.<br><br>The other way round, "
+        f"“{tokens[best]}” scores “{tokens[at]}” {scores[best, at]:.1f}: a score is not mutual."
+    )
+
+
+def said_weights(weights: np.ndarray, tokens: Sequence[str], at: int) -> str:
+    """How a token shares out its attention: its two largest weights and the rest: HTML."""
+    first, second = np.argsort(-weights[at])[:2]
+    share = [round(100 * weights[at, key]) for key in (first, second)]
+    return (
+        f"The framed row: “{tokens[at]}” gives <b>{share[0]} %</b> to “{tokens[first]}”, {share[1]} % to “{tokens[second]}”, "
+        f"and {100 - sum(share)} % to the other {len(tokens) - 2} together."
+    )
+
+
+def said_division(divided: np.ndarray, plain: np.ndarray, tokens: Sequence[str]) -> str:
+    """What a row's largest weight is with and without the division."""
+    best, change = int(plain.argmax()), "More extreme" if plain.max() > divided.max() else "Not more extreme"
+    return f"**{change}:** “{tokens[best]}” gets {plain[best]:.2f} without the division, {divided[best]:.2f} with it."
+
+
+def said_columns(columns: np.ndarray, tokens: Sequence[str]) -> str:
+    """The smallest and the largest sum of a column."""
+    least, most = int(columns.argmin()), int(columns.argmax())
+    return f"**C:** they go from {columns[least]:.2f} (“{tokens[least]}”) to {columns[most]:.2f} (“{tokens[most]}”)."
+
+
+# --- small maps -----------------------------------------------------------------------------------------------
+def same_picture(ours: np.ndarray, models: np.ndarray) -> Picture:
+    """The map made by hand, the model's, and how far they are apart, on one scale."""
+    apart = np.abs(ours - models)
+    answer = "Yes" if np.allclose(ours, models, atol=1e-5) else "No"
+    maps = {"our six lines": (ours, ""), "the model": (models, ""), "difference": (apart, "")}
+    return small_maps(
+        maps, f"{answer}: no weight differs by more than {apart.max():.7f}. One scale for all three."
+    )
+
+
+def words_picture(by_piece, by_word, label: tuple[int, int]) -> Picture:
+    """One head's map between wordpieces and between words."""
+    maps = {
+        f"{len(one.tokens)} {name}": (one.head(*label), "")
+        for name, one in {"wordpieces": by_piece, "words": by_word}.items()
+    }
+    return small_maps(maps, f"Head {head_label(*label)}, before and after.", size=(7.2, 2.6))
+
+
+def readings_picture(attention) -> Picture:
+    """The broadest head's map, the same if it could look back only, and the head that gives [SEP] most."""
+    weights = attention.weights
+    broad, sink = best_index(-weights.max(axis=(2, 3))), best_index(weights[:, :, :, -1].mean(axis=-1))
+    both, share = weights[broad], weights[sink][:, -1].mean()
+    back = np.tril(both) / np.tril(both).sum(axis=1, keepdims=True)
+    maps = {
+        "BERT looks both ways": (both, f"head {head_label(*broad)}"),
+        "GPT looks back only": (back, f"head {head_label(*broad)}, later tokens hidden"),
+        "A sink: [SEP]": (weights[sink], f"head {head_label(*sink)}: {100 * share:.0f} %"),
+    }
+    said = f"The specimen on “{SHORT}”; rows look, columns are looked at."
+    return small_maps(maps, said, size=(11.8, 3.1), aspect="auto")
 
 
 class Deck(LessonDeck):
@@ -175,6 +255,15 @@ class Deck(LessonDeck):
         )
         return beside(*(table.html() for table in tables))
 
+    def said_maps(self) -> str:
+        """What the two maps have, and what an even head would have."""
+        ours, chance = (self.to_next(model, SHORT) for model in self.models.values())
+        n, (layer, head) = len(read(self.encoder, SHORT).ids), best_index(ours)
+        return (
+            f"On “{SHORT}” **all cells of the twin are alike**, {chance.min():.2f} to {chance.max():.2f}; a head that looks evenly "
+            f"has {(n - 1) / n**2:.2f}. {self.Subject}'s head {head_label(layer, head)} has {ours[layer, head]:.2f}."
+        )
+
     @cached_property
     def habits(self) -> dict[str, Habit]:
         """Of both models the head that gives the next token most."""
@@ -197,14 +286,31 @@ class Deck(LessonDeck):
             f"Mean and 95 % interval over the {n} sentences that had no part in the choice.",
         )
 
-    def answer(self, same: bool) -> str:
-        """The lesson's answer, a list in Markdown; ``same`` is whether the map made by hand is the model's."""
-        (best, low, high), (chance, _, _) = self.habits.values()
-        return (
-            "- **Exactly what one head weighs, on one text:** our weights and the model's are "
-            f"{'the same up to rounding' if same else 'not the same'}. Rows look and sum to 1; columns are looked at.\n"
-            f"- **A habit only over many texts:** chosen on half of the sentences, head {best.label} gives the next token "
-            f"{Estimate(best.mean, low, high)} on the {best.n} others, the twin's best head {chance.mean:.2f}. "
-            "These are short, and the last token has no next one; slide 19 has paragraphs.\n"
-            "- **Not that it matters:** a large weight may carry little, and what it carries may not be needed."
+    def answer(
+        self, ours: np.ndarray, models: np.ndarray, lengths: np.ndarray, tokens: Sequence[str]
+    ) -> Picture:
+        """The lesson's answer: the map made by hand and the model's, a habit, and one weight beside what arrives.
+
+        ``lengths`` are those of the vectors that a token hands over.
+        """
+        (best, low, high), (chance, twin_low, twin_high) = self.habits.values()
+        carried = ours * lengths / (ours * lengths).sum(axis=1, keepdims=True)
+        query, key = best_index(ours - carried)
+        return answer_picture(
+            {
+                "Exactly what one head weighs, on one text.": {
+                    "largest weight": Estimate(models.max()),
+                    "by hand − the model": Estimate(float(np.abs(ours - models).max())),
+                },
+                "A habit only over many texts: to the next token.": {
+                    f"{self.name}, {best.label}": Estimate(best.mean, low, high),
+                    f"random twin, {chance.label}": Estimate(chance.mean, twin_low, twin_high, form=".3f"),
+                },
+                "Not that it matters: a weight may carry less than it says.": {
+                    f"weight, {tokens[query]} → {tokens[key]}": Estimate(ours[query, key]),
+                    "× length": Estimate(carried[query, key]),
+                },
+            },
+            f"Second row: {best.n} short sentences that did not choose the head. Others: “{SHORT}”, one head; the third, where it loses most.",
+            model=self.mark or "",
         )

@@ -10,6 +10,7 @@ import pytest
 from made import refusals
 
 from bertlook_course.checks import lesson01
+from bertlook_course.decks.lesson01 import said_columns, said_division, said_scores, said_weights
 from bertlook_course.metrics import choose_head as best_head
 from bertlook_course.render import (
     NumberTable,
@@ -67,6 +68,22 @@ def test_shading_follows_the_number_and_does_not_replace_it():
     shaded = NumberTable([[0.0, 1.0]], ["a"], ["x", "y"], shade=True).html()
     assert "background:#f6f9fc" in shaded and "background:#00294a" in shaded
     assert ">0.00<" in shaded and ">1.00<" in shaded
+
+
+def test_a_row_to_look_at_is_framed():
+    html = NumberTable([[0.1], [0.9]], ["a", "b"], ["x"], framed=1).html()
+    assert html.count("outline:") == 1 and html.index("outline:") > html.index("0.10")
+
+
+def test_what_is_said_under_the_steps_is_in_the_numbers():
+    weights = np.array([[0.25, 0.75, 0.0], [0.5, 0.1, 0.4], [0.0, 0.9, 0.1]])
+    assert "“b” gives <b>50 %</b> to “a”, 40 % to “c”, and 10 % to the other 1" in said_weights(
+        weights, "abc", 1
+    )
+    assert "“b” scores “a” <b>0.5</b>" in said_scores(weights, "abc", 1)
+    assert "“a” scores “b” 0.8" in said_scores(weights, "abc", 1)
+    assert said_columns(weights.sum(axis=0), "abc") == "**C:** they go from 0.50 (“c”) to 1.75 (“b”)."
+    assert said_division(weights[0], weights[2], "abc").startswith("**More extreme:** “b” gets 0.90 without")
 
 
 def test_numbers_that_are_no_shares_are_coloured_by_sign():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bertlook_teach.views import (
+    OKABE_ITO,
     attribute,
     content,
     difference_colour,
@@ -45,6 +46,8 @@ class NumberTable:
         Whether the caption says the shape.
     short : bool
         Print shares without the zero before the point, where many columns must fit: ".42".
+    framed : int, optional
+        A row to look at: it gets a frame.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class NumberTable:
         digits: int = 2,
         shape: bool = True,
         short: bool = False,
+        framed: int | None = None,
     ):
         values = np.asarray(values, dtype=float)
         self.shape = values.shape
@@ -83,6 +87,7 @@ class NumberTable:
         self.name, self.axes, self.say_shape = name, axes, shape
         self._shares = bool(((values >= 0) & (values <= 1)).all())
         self.shade, self.middle, self.total, self.digits, self.short = shade, middle, total, digits, short
+        self.framed = framed
 
     @property
     def caption(self) -> str:
@@ -118,10 +123,11 @@ class NumberTable:
             f'<th scope="col" dir="auto" style="{cell};font-weight:600">{content(n)}</th>' for n in names
         )
         lines = []
-        for row, cells in zip(self.rows, body):
+        for number, (row, cells) in enumerate(zip(self.rows, body)):
+            frame = f";outline:3px solid {OKABE_ITO['vermillion']}" if number == self.framed else ""
             tds = "".join(f'<td style="{cell}{self._fill(share)}">{text}</td>' for text, share in cells)
             lines.append(
-                f'<tr style="background:transparent"><th scope="row" dir="auto" style="{cell};font-weight:600">{content(row)}</th>{tds}</tr>'
+                f'<tr style="background:transparent{frame}"><th scope="row" dir="auto" style="{cell};font-weight:600">{content(row)}</th>{tds}</tr>'
             )
         corner = " \\ ".join(filter(None, self.axes))
         corner = (

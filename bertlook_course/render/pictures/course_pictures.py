@@ -54,6 +54,30 @@ def four_questions_picture() -> Picture:
     return Picture(body, _WIDTH, 430, "The four questions", sentence, _EM, wide=True)
 
 
+_CAUTIONS = (
+    ("One text", "shows no habit yet: take many (lesson 3)"),
+    ("Best of many", "looks good: take a baseline (lessons 3, 6)"),
+    ("A pattern", "may need no training: ask the twin"),
+    ("A large weight", "may carry little content (lesson 4)"),
+    ("A working head", "may not be needed (lesson 11)"),
+)
+
+
+def cautions_picture() -> Picture:
+    """What a picture of one head does not prove, as five small drawings: a schematic, made of no data."""
+    body, column = [], _WIDTH / len(_CAUTIONS)
+    drawn = (_many_lines, _best_of_many, _twins, _light_load, _one_head_off)
+    for number, (draw, (strong, rest)) in enumerate(zip(drawn, _CAUTIONS)):
+        left = column * number
+        body.append(f'<g transform="translate({coordinate(left)} 10) scale(.8)">{"".join(draw(14, 14))}</g>')
+        body.append(text(left, 200, strong, extra=' font-weight="650"'))
+        body += [
+            text(left, 234 + 32 * k, line) for k, line in enumerate(broken_lines(rest, _EM, column - 14))
+        ]
+    said = "A schematic: none of the five drawings is data."
+    return Picture(body, _WIDTH, 400, "What one picture does not prove", said, _EM, wide=True)
+
+
 def questions_picture(lessons: Sequence[Lesson] = LESSONS) -> Picture:
     """What each lesson asks, on the colour of its part, and the numbers of the lessons that it builds on."""
     body, high = [text(_WIDTH - 150, 18, "builds on", fill=MUTED)], 66.0
@@ -267,5 +291,32 @@ def _one_head_off(left: float, top: float) -> list[str]:
     for k, high in enumerate((128, 74)):
         body.append(
             f'<rect x="{c(left + 162 + 42 * k)}" y="{c(grid.bottom - high)}" width="32" height="{high}" fill="{(LINE, OKABE_ITO["vermillion"])[k]}"/>'
+        )
+    return body
+
+
+def _best_of_many(left: float, top: float) -> list[str]:
+    """A grid of heads of which one is dark."""
+    grid = Grid(left, top + 20, 4, 5, 36, 32, _EM)
+    return grid.cells(lambda i, j: Cell(LINE if (i, j) == (1, 3) else "#dce9f4", edge=PAPER), round=0)
+
+
+def _twins(left: float, top: float) -> list[str]:
+    """The same diagonal in two maps, of which one is grey."""
+    body = []
+    for k, dark in enumerate((MUTED, LINE)):
+        grid = Grid(left + 80 * (1 - k), top + 50 * k, 5, 5, 22, 22, _EM)
+        body += grid.cells(lambda i, j, dark=dark: Cell(dark if i == j else PAPER, edge=RULE), round=0)
+    return body
+
+
+def _light_load(left: float, top: float) -> list[str]:
+    """A thick line that brings a small square, and a thin one that brings a large square."""
+    body = []
+    for k, (wide, side) in enumerate(((20, 16), (5, 60))):
+        y = coordinate(top + 45 + 80 * k)
+        body.append(f'<path d="M{coordinate(left)} {y}h110" stroke="{LINE}" stroke-width="{wide}"/>')
+        body.append(
+            f'<rect x="{coordinate(left + 120)}" y="{coordinate(top + 45 + 80 * k - side / 2)}" width="{side}" height="{side}" fill="{OKABE_ITO["orange"]}"/>'
         )
     return body

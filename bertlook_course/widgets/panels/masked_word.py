@@ -9,9 +9,10 @@ import ipywidgets
 import traitlets
 
 from bertlook_teach.model import read
-from bertlook_teach.views import InPage, TextBox, page_bundle, percent, quoted, style_source
+from bertlook_teach.views import InPage, TextBox, model_of, page_bundle, percent, quoted, style_source
 
 from ...analyses.ablation import guess_masked
+from ...render import Estimate, TextTable, table_bars
 from ..assets import module_source, view_style
 
 TOP = 5
@@ -150,8 +151,13 @@ class MaskedWord(ipywidgets.VBox):
         text = self.view.text
         tokens = [*text["tokens"]]
         tokens[text["masked"]] = text["mask"]
-        said = f"{html.escape(' '.join(tokens))}</p><p>{html.escape(self.view.sentence)}"
-        return page_bundle(self, f'<div class="bertlook-static"><p>{said}</p></div>')
+        rows = [[quoted(piece), Estimate(100 * share, form=".0f")] for piece, share in self.view.guesses]
+        table = TextTable(["guess", "%"], rows, self.view.sentence)
+        bars = table_bars(
+            table, axis="probability of a piece, in per cent", model=model_of(self.encoder.title)
+        )
+        said = html.escape(" ".join(tokens))
+        return page_bundle(self, f'<div class="bertlook-static"><p>{said}</p>{bars._repr_html_()}</div>')
 
     def __repr__(self) -> str:
         return f"MaskedWord({self.encoder.title}, {self._text!r})"
