@@ -106,7 +106,7 @@ def products_picture(products, attention: Attention, query: int, key: int, *, sh
     return figure_picture(
         terms_figure(
             {
-                f"“{attention.tokens[query]}” meets “{attention.tokens[key]}”: {products.sum():.1f} in all": (
+                f"“{attention.tokens[query]}” meets “{attention.tokens[key]}”": (
                     terms,
                     "",
                 )
@@ -114,7 +114,7 @@ def products_picture(products, attention: Attention, query: int, key: int, *, sh
             names,
             size=(9.8, 2.2),
         ),
-        f"Products of query and key, {model_title(attention.model)}. Divided by √{len(products)}, their sum is the score, {products.sum() / np.sqrt(len(products)):.2f}. Rounded.",
+        f"Products of query and key, {model_title(attention.model)}. Divided by √{len(products)}, their sum, {products.sum():.1f} before rounding, is the score {products.sum() / np.sqrt(len(products)):.2f}.",
     )
 
 
@@ -242,7 +242,7 @@ class Deck(LessonDeck):
         axes.set_ylim(0.4, len(self.best) + 0.6)
         axes.set_xlabel("share of attention on the pattern", fontsize=_TYPE)
         _key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
-        said = f"Dotted: .1. {table.caption}{self._said_same_word()}"
+        said = f"Dotted: .1. {table.caption}{self._said_same_word()} Bag of words: share in the own text, times evenness."
         return replace(figure_picture(figure, said), numbers=(table,))
 
     def _said_same_word(self) -> str:

@@ -274,8 +274,20 @@ class Deck(LessonDeck):
         ]
         even = self.profile.mean("previous, uniform").mean()
         return (
-            "\n".join(lines) + f"\n\nShare [95 %], n = {self.profile.n}; uniform attention gives {even:.3f}."
+            f"**{self.neighbour_letter}: {len(self.neighbour_heads)} heads.**\n\n"
+            + "\n".join(lines)
+            + f"\n\nShare [95 %], n = {self.profile.n}; uniform attention gives {even:.3f}."
         )
+
+    def said_just_below(self) -> str:
+        """The head that comes nearest to half without reaching it."""
+        below = {
+            (to, *best_index(shares)): shares.max()
+            for to, name in (("previous", "previous"), ("next", "next"))
+            for shares in [np.where(self.profile.mean(name) < 0.5, self.profile.mean(name), 0)]
+        }
+        to, *head = max(below, key=below.get)
+        return f"Head {head_label(*head)} just misses half: {max(below.values()):.3f} to the {to} token."
 
     def position_maps(self) -> dict[str, np.ndarray]:
         """What each head gives its neighbours and the token itself, for a head map."""
@@ -436,9 +448,9 @@ class Deck(LessonDeck):
     # ---- how widely heads look --------------------------------------------------------------------------------
 
     @property
-    def broadest(self) -> tuple[int, int]:
-        """Layer and head with the largest normalised entropy."""
-        return best_index(self.profile.mean("entropy_normalized"))
+    def sharpest(self) -> tuple[int, int]:
+        """Layer and head with the smallest normalised entropy."""
+        return best_index(-self.profile.mean("entropy_normalized"))
 
     def focus_maps(self) -> dict[str, np.ndarray]:
         """Entropies of each head, for an explorer."""

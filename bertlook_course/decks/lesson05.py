@@ -87,9 +87,17 @@ def published_table() -> TextTable:
             [task, inputs.get(task, "pair"), *(Estimate(v, form=".3f", short=True) for v in values)]
             for task, values in published_fractions().items()
         ],
-        "BERT-base uncased, fine-tuned on each task; classified by a trained network. Kovaleva et al. (2019), Figure 2 in "
-        "the authors' post of 2020, read off: ± .004.",
+        f"{_said_vertical()} BERT-base uncased, fine-tuned on each task; classified by a trained network. Kovaleva et al. (2019), "
+        "Figure 2 in the authors' post of 2020, read off: ± .004.",
     )
+
+
+def _said_vertical() -> str:
+    """The tasks with the most and with the fewest vertical maps."""
+    shares = {task: values[CLASSES.index("vertical")] for task, values in published_fractions().items()}
+    del shares["mean"]
+    most, least = max(shares, key=shares.get), min(shares, key=shares.get)
+    return f"Most vertical maps: {most}, {shares[most]:.2f}; fewest: {least}, {shares[least]:.2f}."
 
 
 def block_table() -> TextTable:
@@ -153,7 +161,7 @@ class Deck(LessonDeck):
     def said_largest(self) -> str:
         """Which class holds most maps."""
         share = Estimate(*self.fractions[LONG][self.largest])
-        return f"**{LETTERS[self.largest]}: {self.largest}**, {share} of all maps."
+        return f"**{LETTERS[self.largest]}: {self.largest}**, {share} of all maps. BERT-base: the next slide."
 
     def same_inputs_picture(self, recording) -> Picture:
         """The classes in a recorded BERT-base, and in our models on the same short inputs."""

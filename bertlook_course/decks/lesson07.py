@@ -214,7 +214,7 @@ class Deck(LessonDeck):
         found = letters.get(tuple(won), "None of these")
         lines = []
         for g in self.gains.values():
-            gain, low, high = (signed_gain(100 * x) for x in (g.gain, g.low, g.high))
+            gain, low, high = (signed_gain(100 * x, 1) for x in (g.gain, g.low, g.high))
             lines.append(f"- head minus {g.rule}: {gain} points [{low}, {high}]")
         return (
             f"**{found}**: it beats {' and '.join(won) or 'none of them'}. "
@@ -327,6 +327,16 @@ class Deck(LessonDeck):
             self.rows, twin=self.twin_rows, kinds=kinds, note=f"Heads are {self.subject}'s. {note}"
         )
 
+    def said_pronouns(self) -> str:
+        """The best head and the four sieves on pronouns, and whether their intervals overlap."""
+        of = _of_all(self.rows, "pronoun")
+        head, sieves = of["best head"], of["four sieves"]
+        apart = head.low > sieves.high or sieves.low > head.high
+        return (
+            f"On pronouns the head finds {100 * head.accuracy:.0f} %, four sieves {100 * sieves.accuracy:.0f} %; "
+            f"their intervals {'do not overlap' if apart else 'overlap'}."
+        )
+
     def answer(self) -> Picture:
         """The lesson's answer."""
         table_2, of, pairs, share = (
@@ -350,9 +360,9 @@ class Deck(LessonDeck):
         if names is not None:
             gender = names.value("Winogender", "best head")
             fails = gender.low <= 50
-            meaning = {"Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
+            meaning = {f"{self.name}, Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
         low, high = pairs.interval
-        meaning[f"both of a pair ({pairs.n_pairs} pairs)"] = share(pairs.both.max(), low, high)
+        meaning[f"{self.name}, both of a pair ({pairs.n_pairs} pairs)"] = share(pairs.both.max(), low, high)
         return answer_picture(
             {
                 "BERT-base's 5-4 knows more than distance.": {
@@ -392,8 +402,8 @@ class Deck(LessonDeck):
 
 
 # --- what rows and tables say ----------------------------------------------------------------------------------
-def _of_all(rows) -> dict:
-    return {row.predictor.partition(",")[0]: row for row in rows if row.kind == "all"}
+def _of_all(rows, kind: str = "all") -> dict:
+    return {row.predictor.partition(",")[0]: row for row in rows if row.kind == kind}
 
 
 def _points(of: Mapping) -> list[tuple]:
@@ -401,7 +411,7 @@ def _points(of: Mapping) -> list[tuple]:
 
 
 def _behind_sieves(of: Mapping) -> str:
-    return signed_gain(100 * (of["best head"].accuracy - of["four sieves"].accuracy))
+    return signed_gain(100 * (of["best head"].accuracy - of["four sieves"].accuracy), 1)
 
 
 def _on_novels(books: MeasuredTable) -> dict[str, Measured]:

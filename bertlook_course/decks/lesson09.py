@@ -212,7 +212,7 @@ class Deck(LessonDeck):
             distance_map_figure(
                 {name: (drawn.points, labels) for name, (drawn, labels, *_) in found.items()}
             ),
-            f"Median distance of two heads: {medians} nats a token. Stress: {stresses}. Each map has its own scale; the twin is {self.subject}'s. "
+            f"No: all heads of {self.subject}'s random twin do nearly the same. Median distance of two heads: {medians} nats a token; each map has its own scale. Stress: {stresses}. "
             f"n = {N_TEXTS} texts{self._fewer()}.",
         )
 
@@ -292,8 +292,8 @@ class Deck(LessonDeck):
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
             f"Heads are counted whole: {now} of {self.labels.size} rest on `[SEP]`; with the texts drawn again, {low} to {high} "
-            "in 95 % of rounds. So an interval can begin or end at the value itself; with "
-            f"{len(reporting['sep'])} texts it is widened a little, so its ends need not be whole heads."
+            f"in 95 % of rounds. First row: {len(reporting['sep'])} texts; slide 5 has {N_TEXTS}, and "
+            f"{100 * self.same_layer[0][0]:.0f} % less {100 * self.chance:.0f} % by chance."
         )
 
     def verdict_count(self) -> str:

@@ -101,12 +101,16 @@ class Deck(LessonDeck):
     def moved_picture(self) -> Picture:
         """How much more each head has changed after negation than after the control."""
         difference = self.change["negation"] - self.change["control"]
-        place = np.unravel_index(np.abs(difference).argmax(), difference.shape)
-        task = "negation" if difference[place] > 0 else "the control"
+        least, most = (
+            head_label(*np.unravel_index(at, difference.shape))
+            for at in (difference.argmin(), difference.argmax())
+        )
         return figure_picture(
             heat_figure({"negation minus control": difference}, numbers=True),
             f"Divergence between the maps before and after, nats, first seed. Blue: moved more for negation; brown: for the control. "
-            f"Largest for {task}: {head_label(*map(int, place))} ({difference[place]:+.3f}).",
+            f"Most for negation: {most} ({difference.max():+.3f}); most for the control: {least} ({difference.min():+.3f}).".replace(
+                "-0", "−0"
+            ),
         )
 
     # ---- which heads --------------------------------------------------------------------------------------
@@ -152,11 +156,12 @@ class Deck(LessonDeck):
         for task, layers in rows.items():
             name = f"tuned on {'the control' if task == 'control' else task}"
             curves[name] = [row["sep_after"] for row in layers]
-        top = rows["negation"][-1]
+        top, control = rows["negation"][-1], rows["control"][-1]
         change = Estimate(top["sep_change"], top["sep_change_low"], top["sep_change_high"])
         return figure_picture(
             layer_curves(curves, ylabel="share to [SEP]", size=(9.6, 3.9), font_size=18),
-            f"Mean over heads, {self.n_texts} sentences. Last layer, after negation minus before: {change}.",
+            f"{'Yes' if change.low > 0 or change.high < 0 else 'Not surely'}. Last layer: {change} more after negation, "
+            f"{control['sep_change']:.2f} after the control. Mean over heads, {self.n_texts} sentences.",
         )
 
     # ---- who finds the cue --------------------------------------------------------------------------------
@@ -188,13 +193,14 @@ class Deck(LessonDeck):
             f"{self.name}, mean of heads": ours,
             "random twin, mean of heads": twins,
         }
+        rule = max(score.f1 for score in self.rules.values())
         return TextTable(
             ["who finds the cue", "F1, per cent [95 %]"],
             [
                 [name, Estimate(*(100 * number for number in interval), ".0f")]
                 for name, interval in scored.items()
             ],
-            f"Light grey: rules. {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
+            f"{'No' if rule > best.f1 else 'Yes'}: the best rule finds {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
             f"{self.n_heads} heads: {self.name} {100 * ours[0]:.0f}, twin {100 * twins[0]:.0f}; the twin's best head "
             f"{100 * twin_best.f1:.0f}.",
         )
@@ -217,20 +223,21 @@ class Deck(LessonDeck):
         return negation.contrast(self.ours.before["test"], after["negation"], after["control"])
 
     def seeds_picture(self) -> Picture:
-        """The mean F1 of all heads before and after either task: each seed, the twin, and what was published."""
-        found, twin = self.contrast, self.control
-        before = twin.before["test"].f1.mean(), published_mean_f1("pretrained")
+        """The mean F1 of all heads before and after either task: each seed, and what was published; the twin's in words."""
+        found, twin, before = self.contrast, self.control, published_mean_f1("pretrained")
+        twins = [twin.before["test"].f1, *(twin.after[task][0].f1 for task in negation.TASKS)]
+        low, high = (f"{100 * end(one.mean() for one in twins):.0f}" for end in (min, max))
         panels = {}
         for task, condition in zip(negation.TASKS, ("neg", "control")):
             lines = {f"seed {seed}": (found.before, after) for seed, after in enumerate(getattr(found, task))}
-            lines["twin"] = before[0], twin.after[task][0].f1.mean()
-            lines["BERT-base"] = before[1], published_mean_f1(condition)
+            lines["BERT-base"] = before, published_mean_f1(condition)
             panels[f"tuned on {task}"] = {name: 100 * np.array(ends) for name, ends in lines.items()}
         return figure_picture(
             depth_panels_figure(
                 panels, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.8, 3.4)
             ),
-            f"{self.n_texts} sentences not tuned on; three seeds of {self.subject}. BERT-base: published, stories.",
+            f"{self.n_texts} sentences not tuned on; three seeds of {self.subject}. BERT-base: published, stories. Not drawn: the random twin, "
+            f"{low if low == high else f'{low} to {high}'} throughout, by counting pieces (slide 13).",
         )
 
     def seeds_answer(self) -> str:
@@ -306,7 +313,7 @@ class Deck(LessonDeck):
                     ),
                 },
             },
-            f"Second row: F1 after negation minus after control; p = {found.p:.2f} with {self.ours.n_seeds} seeds; ten rounds: {whose}. {head} was best on the sentences tuned on.",
+            f"Second row: F1 after negation minus after control; p = {found.p:.2f} with {self.ours.n_seeds} seeds, {_least_p()} with five; ten rounds: {whose}. {head}: best after tuning, on the sentences tuned on.",
         )
 
 
@@ -350,7 +357,7 @@ def cosines_picture() -> Picture:
     first, last = ([curve[layer] for curve in cosines.values()] for layer in (0, -1))
     return figure_picture(
         layer_curves(cosines, ylabel="cosine", size=(9.6, 4.0), font_size=18),
-        f"BERT-base, mean over the heads of a layer: {min(first):.2f} to {max(first):.2f} in layer 1, {min(last):.2f} to "
+        f"{'Less and less alike' if max(last) < min(first) else 'Not less alike'} upwards. BERT-base, mean over the heads of a layer: {min(first):.2f} to {max(first):.2f} in layer 1, {min(last):.2f} to "
         f"{max(last):.2f} in layer {len(cosines['MRPC'])} (Kovaleva et al. 2019, read off Figure 5).",
     )
 
@@ -369,13 +376,12 @@ def scope_picture() -> Picture:
 def longer_training() -> str:
     """What more rounds and more seeds say: docs/results.md."""
     more, twin, whose = _longer_training()
-    least = measured("negation: differences").cell("control", "p over")[:3]
     ranges = measured("negation")
     scope, made_up = (
         ranges.cell(f"tuned on {task}", "mean").partition("from ")[2] for task in ("negation", "the control")
     )
     return (
-        f"With **ten** rounds and **five** seeds ({whose}): **{more:+.1f}** points, p = {least} (the least five seeds allow); "
+        f"With **ten** rounds and **five** seeds ({whose}): **{more:+.1f}** points, p = {_least_p()} (the least five seeds allow); "
         f"the untrained twin {twin:+.1f}. F1 by seed: {scope} after negation, {made_up} after the control."
     )
 
@@ -388,6 +394,11 @@ def _longer_training() -> tuple[float, float, str]:
         longer.value("control, random twin", "difference").value,
         longer.whose,
     )
+
+
+def _least_p() -> str:
+    """The p over seeds of that difference."""
+    return measured("negation: differences").cell("control", "p over")[:3]
 
 
 def _match_row(name: str, compared, kept: int, of_all: str) -> list[object]:

@@ -154,6 +154,7 @@ def orders_picture(deck: Deck) -> Picture:
     """How often each order of the three tasks comes out when documents are drawn again."""
     depths = deck.sampled_depths
     counts = Counter(map(_order, zip(*depths)))
+    tie = np.mean(np.equal(*depths[:2]))
     n, classical = len(depths[0]), " < ".join(NAMES[task] for task in PIPELINE)
     shares = {order: count / n for order, count in counts.most_common() if count / n >= _LEAST}
     shares.setdefault(classical, counts[classical] / n)
@@ -164,7 +165,8 @@ def orders_picture(deck: Deck) -> Picture:
     return _wide(
         orders_figure(shares, classical, "", size=(9.8, 0.5 + 0.5 * len(shares))),
         f"{n} bootstrap samples of the scored documents; expected layers of the highest score so far, of {deck.subject}. In a frame: the "
-        f"order of the pipeline; =: the same layer.{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
+        f"order of the pipeline; =: the same layer. In {100 * tie:.0f} % the first two tie, wherever coreference "
+        f"stands.{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
         (table,),
     )
 
@@ -200,15 +202,27 @@ def best_layers_picture(deck: Deck) -> Picture:
         layer_bars_figure(
             panels, model=deck.name, mark="best on all of them", ylabel="share of samples", size=(9.8, 4.0)
         ),
-        f"Bars: in which share of samples of the training documents a layer (0: the embeddings) is the best. Below: points that the best "
-        f"layer adds to the embeddings [95 %, over documents]. n = {deck.said_n()} cases.",
+        f"{_said_sure(deck)} Bars: in which share of samples of the training documents a layer (0: the embeddings) is the best. Below: "
+        f"points that it adds to the embeddings [95 %, over documents]. n = {deck.said_n()} cases.",
         (table,),
+    )
+
+
+def _said_sure(deck: Deck) -> str:
+    """For which tasks a layer adds surely, and for which not."""
+    sure = [f"{NAMES[task]} (layer {s.best[-1]})" for task, s in deck.scores.items() if s.so_far.sure]
+    unsure = [NAMES[task] for task, s in deck.scores.items() if not s.so_far.sure]
+    return (
+        f"A gain is sure for {', '.join(sure) or 'none'}"
+        + f"; not for {', '.join(unsure)}" * bool(unsure)
+        + "."
     )
 
 
 def fitted_mixes_picture(deck: Deck) -> Picture:
     """How the mixes share out over the layers, mean of the fits, for the model and its twin."""
     table, panels = deck.mixes_table(), {}
+    moves = max(high - low for _, low, high in (row[1].numbers for row in table.rows))
     for task, row in zip(MIXED, table.rows):
         own, twin = (
             np.mean([fit[task].weights for fit in fits], axis=0) for fits in (deck.mixes, deck.twin_mixes)
@@ -218,6 +232,6 @@ def fitted_mixes_picture(deck: Deck) -> Picture:
         panels[NAMES[task]] = LayerBars(own, 0, centre, said, twin)
     return _wide(
         layer_bars_figure(panels, model=deck.name, ylabel="share of the mix", size=(9.8, 3.9)),
-        table.caption,
+        f"{'Yes' if moves < 0.2 else 'No'}: over the fits, no centre moves by more than {moves:.2f}. {table.caption}",
         (table,),
     )
