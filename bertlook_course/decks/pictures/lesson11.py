@@ -31,7 +31,7 @@ _MISSED = 0.01  # of the loss: below it a head is not missed
 
 
 def guesses_picture(deck: Deck, bench, head: str) -> Picture:
-    """The first three guesses with all heads, without one, without its layer, and with its layer looking everywhere alike.
+    """The first three guesses with all heads, without one, without its layer, and with its layer looking at all tokens equally.
 
     Parameters
     ----------
