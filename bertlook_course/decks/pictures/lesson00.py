@@ -13,6 +13,7 @@ from bertlook_teach.views import (
     OKABE_ITO,
     PAPER,
     SELECTED,
+    SELECTED_INK,
     Cell,
     Grid,
     Picture,
@@ -30,7 +31,7 @@ _MADE_UP = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.6], [0.2, 0.5, 0.3]])
 
 
 # --- sketches ---------------------------------------------------------------------------------------------------
-def _big(words: str, size: int = 64, y: float = 0, fill: str = SELECTED) -> str:
+def _big(words: str, size: int = 64, y: float = 0, fill: str = SELECTED_INK) -> str:
     return text(0, y, words, anchor="middle", fill=fill, extra=f' font-size="{size}" font-weight="650"')
 
 
@@ -81,7 +82,7 @@ def _sums(below: Sequence[str]) -> list[str]:
     grid, body = _map(_MADE_UP, 40, written=True)
     body += [text(grid.right + 12, grid.middle(row, 0)[1], "1", fill=LINE) for row in range(3)]
     x = [grid.middle(0, column)[0] + 22 * (column - 1) for column in range(3)]
-    return body + [text(at, 64, said, anchor="middle", fill=SELECTED) for at, said in zip(x, below)]
+    return body + [text(at, 64, said, anchor="middle", fill=SELECTED_INK) for at, said in zip(x, below)]
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------

@@ -218,12 +218,12 @@ def faded_pictures(encoder: Encoder, sentence: str, layer: int, head: int) -> di
                 **about,
             ),
         ]
-        right = sides[0].width + 20
+        right = sides[0].width - 76  # where one token's numbers would stand
         body = [*sides[0].body, f'<g transform="translate({right:.0f} 0)">', *sides[1].body, "</g>"]
         said = f"Head {head_label(*about['head'])}: of its weights {got[place]:.0%} go to [SEP]; of what it adds {kept[place]:.0%} comes from there."
         found[name] = Picture(
             body,
-            right + sides[1].width,
+            right + sides[1].width - 76,
             sides[0].height,
             "Weights and norms",
             said.replace("%", " %"),

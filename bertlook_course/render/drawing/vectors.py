@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bertlook_teach.views import INK, LINE, MUTED, OKABE_ITO, RULE, SELECTED, as_array, with_minus
+from bertlook_teach.views import (
+    INK,
+    LINE,
+    MUTED,
+    OKABE_ITO,
+    RULE,
+    SELECTED,
+    SELECTED_INK,
+    as_array,
+    with_minus,
+)
 
 from .figures import styled_figure
 
@@ -155,7 +165,13 @@ def turn_figure(parts, names: Sequence[str], *, size=(9.8, 3.9)):
             _arrow(axes, (0, 0), end, colour, 6)
             side = 1 if colour == LINE else -1
             at = 0.8 * end + (side * aside, 0)
-            axes.text(*at, name, color=colour, ha="left" if side > 0 else "right", va="center")
+            axes.text(
+                *at,
+                name,
+                color=SELECTED_INK if colour == SELECTED else INK,
+                ha="left" if side > 0 else "right",
+                va="center",
+            )
         axes.add_patch(
             Arc((0, 0), 2 * radius, 2 * radius, theta1=min(first, second), theta2=max(first, second), lw=3)
         )
