@@ -105,12 +105,12 @@ def said_scores(scores: np.ndarray, tokens: Sequence[str], at: int) -> str:
 
 
 def said_weights(weights: np.ndarray, tokens: Sequence[str], at: int) -> str:
-    """How a token shares out its attention: its two largest weights and the rest: HTML."""
+    """How a token shares out its attention: its two largest weights and the rest."""
     first, second = np.argsort(-weights[at])[:2]
     share = [round(100 * weights[at, key]) for key in (first, second)]
     return (
-        f"The framed row: “{tokens[at]}” gives <b>{share[0]} %</b> to “{tokens[first]}”, {share[1]} % to “{tokens[second]}”, "
-        f"and {100 - sum(share)} % to the other {len(tokens) - 2} together."
+        f"framed: “{tokens[at]}” gives “{tokens[first]}” {share[0]} %, “{tokens[second]}” {share[1]} %, "
+        f"the other {len(tokens) - 2} together {100 - sum(share)} %"
     )
 
 
@@ -123,7 +123,7 @@ def said_division(divided: np.ndarray, plain: np.ndarray, tokens: Sequence[str])
 def said_columns(columns: np.ndarray, tokens: Sequence[str]) -> str:
     """The smallest and the largest sum of a column."""
     least, most = int(columns.argmin()), int(columns.argmax())
-    return f"**C:** they go from {columns[least]:.2f} (“{tokens[least]}”) to {columns[most]:.2f} (“{tokens[most]}”)."
+    return f"C: from {columns[least]:.2f} (“{tokens[least]}”) to {columns[most]:.2f} (“{tokens[most]}”)"
 
 
 # --- small maps -----------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def words_picture(by_piece, by_word, label: tuple[int, int]) -> Picture:
         f"{len(one.tokens)} {name}": (one.head(*label), "")
         for name, one in {"wordpieces": by_piece, "words": by_word}.items()
     }
-    return small_maps(maps, f"Head {head_label(*label)}, before and after.", size=(7.2, 2.6))
+    return small_maps(maps, f"Head {head_label(*label)}, before and after.", size=(6.6, 2.4))
 
 
 def readings_picture(attention) -> Picture:
@@ -154,11 +154,11 @@ def readings_picture(attention) -> Picture:
     back = np.tril(both) / np.tril(both).sum(axis=1, keepdims=True)
     maps = {
         "BERT looks both ways": (both, f"head {head_label(*broad)}"),
-        "GPT looks back only": (back, f"head {head_label(*broad)}, later tokens hidden"),
+        "GPT looks back only": (back, f"{head_label(*broad)}, later tokens hidden"),
         "A sink: [SEP]": (weights[sink], f"head {head_label(*sink)}: {100 * share:.0f} %"),
     }
     said = f"The specimen on “{SHORT}”; rows look, columns are looked at."
-    return small_maps(maps, said, size=(11.8, 3.1), aspect="auto")
+    return small_maps(maps, said, size=(9.8, 3.2), aspect="auto")
 
 
 class Deck(LessonDeck):
