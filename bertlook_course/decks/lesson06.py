@@ -430,7 +430,7 @@ class Deck(LessonDeck):
                 f"{some}. Objects:": row(dobj, "dobj"),
                 "A top score says little.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
-                    "random twin, chosen elsewhere": share(rare.twin),
+                    "random twin, chosen elsewhere": share(rare.twin, rare.twin_low, rare.twin_high),
                 },
             },
             f"Per cent of governors found. {self._others()}",
