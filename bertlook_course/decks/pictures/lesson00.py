@@ -148,8 +148,8 @@ def claim_steps_picture(found: Verdict) -> Picture:
     cards = [
         (
             _page(4),
-            "Somebody printed it",
-            f"“{claim.sentence}” {claim.source}, {claim.section}, prints {printed}.",
+            "Somebody says it",
+            f"{claim.sentence}: {claim.source}, {claim.section}, {printed}.",
         ),
         (
             [shaded, line, refuted],

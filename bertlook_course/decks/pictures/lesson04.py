@@ -11,9 +11,11 @@ from bertlook_teach.measures import value_norms
 from bertlook_teach.model import Encoder, extract_attention, head_label, output_projection
 from bertlook_teach.views import (
     INK,
+    KEY_TITLE,
     LINE,
     MUTED,
     PAPER,
+    QUERY_TITLE,
     RULE,
     SELECTED,
     Picture,
@@ -209,7 +211,9 @@ def faded_pictures(encoder: Encoder, sentence: str, layer: int, head: int) -> di
     for name, place in names.items():
         about = {"head": tuple(map(int, place)), "special": seen.special, "font_size": 26}
         sides = [
-            render_attention_lines(seen.weights[place], seen.tokens, **about),
+            render_attention_lines(
+                seen.weights[place], seen.tokens, title=f"Head {head_label(*about['head'])}, weights", **about
+            ),
             render_attention_lines(
                 seen.weights[place],
                 seen.tokens,
@@ -219,7 +223,11 @@ def faded_pictures(encoder: Encoder, sentence: str, layer: int, head: int) -> di
             ),
         ]
         right = sides[0].width - 76  # where one token's numbers would stand
-        body = [*sides[0].body, f'<g transform="translate({right:.0f} 0)">', *sides[1].body, "</g>"]
+        left, other = (  # two of each title would run into one another
+            [part for part in side.body if KEY_TITLE not in part and QUERY_TITLE not in part]
+            for side in sides
+        )
+        body = [*left, f'<g transform="translate({right:.0f} 0)">', *other, "</g>"]
         said = f"Head {head_label(*about['head'])}: of its weights {got[place]:.0%} go to [SEP]; of what it adds {kept[place]:.0%} comes from there."
         found[name] = Picture(
             body,
