@@ -110,7 +110,7 @@ def said_weights(weights: np.ndarray, tokens: Sequence[str], at: int) -> str:
     share = [round(100 * weights[at, key]) for key in (first, second)]
     return (
         f"framed: “{tokens[at]}” gives “{tokens[first]}” {share[0]} %, “{tokens[second]}” {share[1]} %, "
-        f"the other {len(tokens) - 2} together {100 - sum(share)} %"
+        f"the rest {100 - sum(share)} %"
     )
 
 

@@ -234,10 +234,10 @@ class Deck(LessonDeck):
             panels[f"tuned on {task}"] = {name: 100 * np.array(ends) for name, ends in lines.items()}
         return figure_picture(
             depth_panels_figure(
-                panels, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.8, 3.4)
+                panels, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.8, 3.2)
             ),
-            f"{self.n_texts} sentences not tuned on; three seeds of {self.subject}. BERT-base: published, stories. Not drawn: the random twin, "
-            f"{low if low == high else f'{low} to {high}'} throughout, by counting pieces (slide 13).",
+            f"{self.n_texts} sentences not tuned on. BERT-base: published. Not drawn, the random twin: "
+            f"{low if low == high else f'{low} to {high}'} throughout.",
         )
 
     def seeds_answer(self) -> str:

@@ -77,9 +77,7 @@ def test_a_row_to_look_at_is_framed():
 
 def test_what_is_said_under_the_steps_is_in_the_numbers():
     weights = np.array([[0.25, 0.75, 0.0], [0.5, 0.1, 0.4], [0.0, 0.9, 0.1]])
-    assert (
-        said_weights(weights, "abc", 1) == "framed: “b” gives “a” 50 %, “c” 40 %, the other 1 together 10 %"
-    )
+    assert said_weights(weights, "abc", 1) == "framed: “b” gives “a” 50 %, “c” 40 %, the rest 10 %"
     assert "“b” scores “a” <b>0.5</b>" in said_scores(weights, "abc", 1)
     assert "“a” scores “b” 0.8" in said_scores(weights, "abc", 1)
     assert said_columns(weights.sum(axis=0), "abc") == "C: from 0.50 (“c”) to 1.75 (“b”)"
