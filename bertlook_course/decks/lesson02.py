@@ -114,7 +114,8 @@ def products_picture(products, attention: Attention, query: int, key: int, *, sh
             names,
             size=(9.8, 2.2),
         ),
-        f"Products of query and key, {model_title(attention.model)}. Divided by √{len(products)}, their sum, {products.sum():.1f} before rounding, is the score {products.sum() / np.sqrt(len(products)):.2f}.",
+        f"Products, {model_title(attention.model)}. Their sum, {products.sum():.1f} before rounding, divided by √{len(products)} is the "
+        f"score, {products.sum() / np.sqrt(len(products)):.2f}.",
     )
 
 
