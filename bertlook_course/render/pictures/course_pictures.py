@@ -55,7 +55,7 @@ def four_questions_picture() -> Picture:
 
 
 _CAUTIONS = (
-    ("One text", "is not yet a habit (lesson 3)"),
+    ("One text", "may be no habit at all (lesson 3)"),
     ("Best of many", "looks good: take a baseline (lessons 3, 6)"),
     ("A pattern", "may need no training: ask the twin"),
     ("A large weight", "may carry little content (lesson 4)"),
