@@ -199,9 +199,8 @@ class _Tree:
                 governors[word], relations[word] = outside, name
                 continue
             chain = self.prepositions[word]
-            if (
-                word in self.copulas
-            ):  # "she is in the box": the copula heads the clause, the phrase hangs on it
+            # "she is in the box": the copula heads the clause, the phrase hangs on it
+            if word in self.copulas:
                 governors[carrier], relations[carrier] = outside, name
                 governors[chain[0]], relations[chain[0]] = carrier, "prep"
             else:

@@ -50,9 +50,7 @@ class Unfinished:
             if other.parent != self.kept:
                 print(_of_another(other, same, folder), file=sys.stderr)
         # a copy of the folder may hold damaged parts; they are made again
-        with suppress(
-            OSError, ValueError
-        ):
+        with suppress(OSError, ValueError):
             if json.loads((self.kept / "run.json").read_text(encoding="utf-8")) != same:
                 shutil.rmtree(self.kept, ignore_errors=True)
         write_file(self.kept / "run.json", json_text(same))

@@ -424,7 +424,9 @@ def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkey
     )
     answer = deck.answer()
     assert "LitBank: 60.0 % [58.0, 62.0] against 40.0 % [38.0, 42.0]. " in answer.caption
-    assert "decides, it fails. (other, Winogender 52.0 [49.0, 55.0] %, other, both of a pair" in answer.sentence
+    assert (
+        "decides, it fails. (other, Winogender 52.0 [49.0, 55.0] %, other, both of a pair" in answer.sentence
+    )
     monkeypatch.setattr(deck, "beside", None)
     monkeypatch.setattr(deck, "of_other", None)
     assert "LitBank: other, 1,234 cases" in deck.points_picture().sentence

@@ -155,9 +155,7 @@ def interval_curves(
         name, value = baseline
         axes.axhline(value, color=MUTED, linewidth=2, linestyle=(0, (1, 2)), label=name, zorder=1)
     # once more, now that the baseline has a name too
-    for legend in (
-        list(figure.legends) if ax is None else ()
-    ):
+    for legend in list(figure.legends) if ax is None else ():
         legend.remove()
     legend_outside(figure, axes, "outside upper left", most=2)
     return figure

@@ -70,9 +70,7 @@ def _null(key: str, weights: np.ndarray, attention: Attention) -> np.ndarray:
         return np.full((n, n), 1 / n)
     groups = np.array(text_groups(attention))
     # the mean over the other pairs of one text as far apart, as `expected_at_offsets` has it
-    if (
-        key in _NEIGHBOUR
-    ):
+    if key in _NEIGHBOUR:
         others = (groups[:, None] == groups) & (groups >= 0) & ~np.asarray(within_word_pairs(attention))
         apart = np.arange(n) - np.arange(n)[:, None]
         found = {k: weights[others & (apart == k)] for k in range(1 - n, n)}

@@ -39,6 +39,10 @@ def answer_picture(
     body, top = [], 0.0
     widest = max(text_width(name, _EM) for measures in findings.values() for name in measures)
     start = _FINDING + widest + 40
+    printed = max(
+        text_width(str(value), _EM) for measures in findings.values() for value in measures.values()
+    )
+    longest = min(_FINDING, _WIDTH - 20 - printed - start)  # one for all: rows of one unit can be compared
     for finding, measures in findings.items():
         own = max(text_width(name, _EM) for name in measures)
         lines = broken_lines(finding, _EM * _BOLD, start - own - 40)
@@ -48,7 +52,7 @@ def answer_picture(
         first = top + (high - _LINE * (len(lines) - 1)) / 2
         bold = ' font-weight="700"'
         body += [text(0, first + _LINE * k, line, extra=bold) for k, line in enumerate(lines)]
-        body += _bars(measures, model, start, top + (high - _LINE * (len(measures) - 1)) / 2)
+        body += _bars(measures, model, start, longest, top + (high - _LINE * (len(measures) - 1)) / 2)
         top += high
     said = " ".join(
         f"{finding} ({', '.join(f'{name} {value}' for name, value in measures.items())})"
@@ -77,10 +81,9 @@ def _ends(measures: Mapping[str, Estimate]) -> tuple[float, float]:
     return min(0.0, *numbers), 100.0 if shares else max(1.0, *numbers)
 
 
-def _bars(measures: Mapping[str, Estimate], model: str, start: float, y: float) -> list[str]:
+def _bars(measures: Mapping[str, Estimate], model: str, start: float, longest: float, y: float) -> list[str]:
     c, (low, high) = coordinate, _ends(measures)
-    printed = max(text_width(str(value), _EM) for value in measures.values())
-    scale = min(_FINDING, _WIDTH - 20 - printed - start) / (high - low)
+    scale = longest / (high - low)
     zero, body = start - low * scale, []
     for k, (name, value) in enumerate(measures.items()):
         middle, (number, least, most) = y + _LINE * k, value.numbers
