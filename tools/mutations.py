@@ -56,7 +56,7 @@ BREAKS = [
     ("bertlook_press/classroom/jupyter_home.py", 'environ["JUPYTER_CONFIG_DIR"] = str(home / "config")', "pass", "classroom"),
     ("bertlook_press/classroom/export/strangers.py", 'name.startswith("on")', 'name.startswith("onc")', "classroom"),
     ("bertlook_bench/line.py", "int(found[1]) + 1} of the corpus", "int(found[1])} of the corpus", "commands"),
-    ("bertlook_teach/disk/files.py", '    with replacing(path, "wb") as file:\n        file.write(_encoded(content))', '    with open(path, "wb") as file:\n        file.write(_encoded(content))', "disk"),
+    ("bertlook_teach/disk/files.py", '            begin(Path(path), "wb").write(encoded)', '            open(path, "wb").write(encoded)', "disk"),
     ("bertlook_course/storage/printing.py", "return round(value, 6)", "return round(value, 2)", "disk"),
     ("bertlook_course/published/syntax.py", '"g>d" if self.governor_looks', '"g>d" if not self.governor_looks', "published"),
 ]  # fmt: skip

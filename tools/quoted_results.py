@@ -31,7 +31,6 @@ QUOTED = {
     "layers: coreference": "### Coreference",
     "tasks": "## Tasks: fine-tuning, and heads switched off in what was fine-tuned",
     "tasks: one head": "### One head off",
-    "tasks: heads together": "### Heads off together, agreement",
     "tasks: seeds": "### Heads off together, three seeds",
     "key words: Inspec": "### Inspec, first 400 abstracts",
     "key words: news": "### 500N-KPCrowd, first 300 news",

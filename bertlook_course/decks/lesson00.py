@@ -85,5 +85,5 @@ def answer(attention, found: Verdict, encoder) -> Picture:
                 "its random twin": Estimate(found.twin),
             },
         },
-        f"Above: one sentence. Below: {found.n} texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
+        f"Above: one sentence, recorded. Below: {found.n} texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
     )

@@ -169,6 +169,6 @@ def test_the_guide_names_slides_of_the_opening_deck_that_are_there():
     assert "slides 1, 2, 4, 8 to 13 and 17" in opening and "slides 1, 2, 4, 8 to 13 and 17" in slides[1]
     predictions = [number for number, text in enumerate(slides) if "## Predict:" in text]
     assert predictions == [int(n) for n in re.findall(r"Slide (\d+), (?:which|will)", opening)]
-    assert "bertlook doctor" in slides[18] and "slide 18" in opening
+    assert "five minutes before class" in slides[18] and "slide 18" in opening
     assert "What would change the answer" in slides[17]
     assert "RecordedExplorer" in slides[2] and "CourseMap()" in slides[4] and len(slides) - 1 == 18
