@@ -117,25 +117,22 @@ class Deck(LessonDeck):
 
     def stopped_picture(self) -> Picture:
         """What a mix of layers would say if its fit were stopped too early."""
-        stopped, fixed = self.shown.stopped, self.shown.fixed
-        early = {n: f1 for n, f1 in stopped.f1.items() if n}
-        curves = {f"{n} steps": 100 * f1 for n, f1 in early.items()} | {"the end": 100 * fixed.f1}
-        would_say = "; ".join(
-            f"{n} steps: {'layer ' + format(expected_layer(f1), '.1f') if f1[-1] > f1[0] else 'none'}, {100 * (f1[-1] - f1[0]):+.1f} points"
-            for n, f1 in early.items()
-        )
+        stopped = self.shown.stopped.f1
+        ends = {f"{n} steps": stopped[n] for n in (5, 20)} | {"the end": self.shown.fixed.f1}
+        said = ", ".join(f"{name} {100 * (f1[-1] - f1[0]):+.1f}" for name, f1 in ends.items())
         return figure_picture(
-            depth_figure(curves, xlabel="last layer that the mix may read", size=(9.8, 3.0)),
-            f"Word classes, mixes P(0) to P({self.n_layers}), with fixed penalties, not chosen on data; {stopped.why}. "
-            f"Expected layer and gain, {would_say}.",
+            depth_figure(
+                {name: 100 * f1 for name, f1 in ends.items()}, xlabel="last layer that the mix may read"
+            ),
+            f"Points gained in word classes, two fits stopped on purpose: {said}. The penalties are fixed and ask for small weights: the longer a fit runs, the "
+            "more it reads the one layer that needs the smallest.",
         )
 
     def stopped_sentence(self) -> str:
         """What the mix says at its end, and with penalties that were chosen."""
         fixed, chosen = self.shown.fixed, self.shown.chosen
         return (
-            f"Fitted to its end, the mix reads layer {fixed.weights.argmax()} ({100 * fixed.weights.max():.0f} %) and gains "
-            f"**{100 * fixed.gain:+.1f}**. With penalties **chosen on training documents** it gains **{100 * chosen.gain:+.1f}**; "
+            f"At its end that is layer {fixed.weights.argmax()} ({100 * fixed.weights.max():.0f} % of the mix). With penalties **chosen on training documents** it gains **{100 * chosen.gain:+.1f}**; "
             f"the best layer alone **{self.gains['pos']:+.1f}**."
         )
 
@@ -163,8 +160,8 @@ class Deck(LessonDeck):
         steps = np.abs(np.diff(stack, axis=1))[:, half:].mean()
         best = ", ".join(str(run.best[-1]) for run in self.shown.runs)
         return (
-            f"In the upper half, neighbouring layers differ by **{steps:.1f}** points on average; three runs at one layer span "
-            f"**{span:.1f}**. Best layer of the three runs, chosen on training documents: {best}."
+            f"{'Yes' if steps >= 1.5 * span else 'No'}: in the upper half, neighbouring layers differ by **{steps:.1f}** points on average; "
+            f"three runs at one layer span **{span:.1f}**. Best layer of the three runs, chosen on training documents: {best}."
         )
 
     def controls_table(self) -> TextTable:
@@ -177,16 +174,20 @@ class Deck(LessonDeck):
         return TextTable(
             ["best layer", f"{self.name} [95 %]", "random twin [95 %]", "word list", "commonest label"],
             rows,
-            f"F1 in per cent; n = {self.said_n()} cases. Word list: each form's commonest label; for coreference, "
+            f"{self._said_above(rows)}F1 in per cent; n = {self.said_n()} cases. Word list: each form's commonest label; for coreference, "
             "whether the words match.",
         )
+
+    def _said_above(self, rows) -> str:
+        above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, *rest in rows)
+        return f"The layers, in {above} of {len(rows)} tasks: {self.subject} is above all three rivals. "
 
     def made_up_sentence(self) -> str:
         """How well labels that were made up can be learnt."""
         invented = self.made_up.so_far.f1[-1]
         return (
-            f"Dependencies with **made-up labels**, one for each pair of words: F1 **{100 * invented:.0f} %**. This control is easy to pass: "
-            "few of the scored pairs were fitted on."
+            f"Dependencies with **made-up labels**, one for each pair of words: F1 **{100 * invented:.0f} %**. That says little here: "
+            "the probe saw few of the scored pairs when it was fitted."
         )
 
     # ---- an order of tasks --------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ class Deck(LessonDeck):
             f"{NAMES[task]} **{table.cell('model', 'expected layer')}**"
             for task, table in zip(PIPELINE, tables.values())
         )
-        return f"{ours} Those of {tables['relations'].whose} on more data (docs/results.md: EWT and GUM, 3,000 cases to fit on): {theirs}."
+        return f"{ours} Those of {tables['relations'].whose} on more data, EWT and GUM: {theirs}."
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
@@ -259,7 +260,7 @@ class Deck(LessonDeck):
             {
                 "Each gains from depth, if little."
                 if not unsure
-                else f"Most gain from depth; {' and '.join(unsure)}, not surely.": {
+                else f"Most gain from depth; perhaps not {' and '.join(unsure)}.": {
                     _TASKS[task] + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
                     for task in sure
                 },
@@ -308,8 +309,8 @@ def large_answer() -> str:
     """The centre of the mix for word classes in BERT-large, beside its expected layer."""
     pos = published_probing("BERT-large")["POS"]
     return (
-        f"**{letter(pos.centre, (6, 9, 15))}**: {pos.centre:.2f}, against {pos.expected:.2f}. The mix has a hump, and is "
-        f"nearly flat all the same: K(s) = {pos.mixing_bits:.2f} of at most {np.log2(25):.2f} bits."
+        f"**{letter(pos.centre, (6, 9, 15))}**: {pos.centre:.2f}, against {pos.expected:.2f}. The mix has a hump, but on the "
+        f"whole it is flat: K(s), how far it is from equal shares, is {pos.mixing_bits:.2f} of at most {np.log2(25):.2f} bits."
     )
 
 
@@ -337,7 +338,10 @@ def base_picture() -> Picture:
 def base_steps() -> str:
     """How small the steps between its upper layers are."""
     largest = max(np.diff(curve)[6:].max() for curve in _base_curves().values())
-    return f"From layer 7 on, no step is larger than **{largest:.1f} points**. What would another training run have given?"
+    return (
+        f"With the first six: from layer 7 on, no step is larger than **{largest:.1f} points**. What would another training run have "
+        "given? Slide 14 asks that of our small model."
+    )
 
 
 def _base_curves() -> dict[str, np.ndarray]:

@@ -83,10 +83,12 @@ def orders_printed_picture() -> Picture:
     expected, centre = (
         {task: getattr(row, what) for task, row in found.items()} for what in ("expected", "centre")
     )
+    by_expected, by_centre = (sorted(depths, key=depths.get) for depths in (expected, centre))
+    moved = sum(abs(by_expected.index(task) - by_centre.index(task)) >= 3 for task in found)
     return _wide(
         two_orders_figure(expected, centre, ("expected layer", "centre of gravity")),
-        "BERT-large, as printed in Figure 1, the lowest layer on top. Thick: a task that moves by three places or more. No "
-        "intervals were published.",
+        f"No: {moved} of {len(found)} tasks move by three places or more (thick). BERT-large, as Tenney et al. printed it in Figure 1, the "
+        "lowest layer on top. No intervals were published.",
         (table,),
     )
 
@@ -119,7 +121,7 @@ def gains_printed_picture() -> Picture:
     return render_gain_grid(
         {task: _gained(row) for task, row in found.items()},
         expected,
-        "BERT-base, from the released scores: each layer's share of a task's gain, per cent; brown: the score falls. Triangle: the "
+        "BERT-base, from the released scores: each layer's share of a task's gain, per cent; pale brown: the score falls. Triangle: the "
         f"expected layer, first {first} ({expected[first]:.2f}), last {last} ({expected[last]:.2f}). No intervals were published.",
         numbers=(published_layers_table("BERT-base"),),
     )
@@ -164,9 +166,9 @@ def orders_picture(deck: Deck) -> Picture:
     table = TextTable(["order", "share"], [[order, f"{share:.3f}"] for order, share in shares.items()])
     return _wide(
         orders_figure(shares, classical, "", size=(9.8, 0.5 + 0.5 * len(shares))),
-        f"{n} bootstrap samples of the scored documents; expected layers of the highest score so far, of {deck.subject}. In a frame: the "
-        f"order of the pipeline; =: the same layer. In {100 * tie:.0f} % the first two tie, wherever coreference "
-        f"stands.{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
+        f"{'No' if tie > 0.5 else 'Not always'}: in {100 * tie:.0f} % of {n} samples of the scored documents the first two tie (=), wherever "
+        f"coreference stands. In a frame: the order of the pipeline. Expected layers of {deck.subject}."
+        f"{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
         (table,),
     )
 
