@@ -151,7 +151,7 @@ def test_orders_are_counted_over_the_samples_and_the_classical_one_is_always_the
         ["Dependencies < POS < Coreference", "0.250"],
         ["POS < Dependencies < Coreference", "0.000"],
     ]
-    assert "4 bootstrap samples" in drawn.sentence and "twin is sure" in drawn.sentence
+    assert "4 samples of the scored documents" in drawn.sentence and "twin is sure" in drawn.sentence
 
 
 def test_published_pictures_carry_the_printed_numbers():
