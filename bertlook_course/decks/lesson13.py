@@ -92,23 +92,18 @@ class Deck(LessonDeck):
     def published_outcomes(self) -> Picture:
         """What becomes of those that published numbers can decide."""
         found = [one for one in self.printed if one.n]
-        corrected = {
-            one.claim.key: f"{one.claim.title}: {one.why}"
-            for one in found
-            if _outcome(one) == "undecided" and one.p == 1
-        }
         crossed = {
-            one.claim.key: f"{_SUBSTITUTES.get(one.claim.key, one.claim.title)}; the interval crosses the line, and the rule goes by p alone"
+            one.claim.key: f"{_SUBSTITUTES.get(one.claim.key, one.claim.title)}; its interval touches the line, but p decides"
             for one in found
             if _outcome(one) != "undecided" and one.low <= one.claim.threshold <= one.high
         }
-        return outcome_picture(found, remarks=_SUBSTITUTES | corrected | crossed)
+        return outcome_picture(found, remarks=_SUBSTITUTES | crossed)
 
     def both_outcomes(self) -> Picture:
         """Our verdicts and those from published numbers side by side."""
-        return trial_picture(
-            self.outcomes, self.printed, self.name, remarks=_SUBSTITUTES, decided=self.decided_on_both
-        )
+        same = all(a.verdict == b.verdict for a, b in zip(self.outcomes, self.printed))
+        decided = f"{'Yes' if same else 'No'}. {self.decided_on_both}"
+        return trial_picture(self.outcomes, self.printed, self.name, remarks=_SUBSTITUTES, decided=decided)
 
     @property
     def decided_on_both(self) -> str:
@@ -141,25 +136,21 @@ class Deck(LessonDeck):
         return TextTable(
             ["weight against gradient on [SEP]", "rank correlation"],
             [*rows, ["BERT-base, over 12 layers (published)", of_layers]],
-            "Over heads: each minus its layer's mean. Given norm: with the length of f(x) held fixed, which was not published "
-            "for BERT-base by layer.",
+            "f(x): the vector that [SEP] passes on. The gradient is g · f(x), so a short f(x) makes it small, whatever the weight. "
+            "Given norm: the length of f(x) held fixed. Over heads: each minus its layer's mean.",
         )
 
     def importance_elsewhere(self) -> str:
-        """The correlation on other texts, and how much of it is the length of a vector."""
+        """How much of the correlation is the length of a vector, and where slide 9 has another number."""
         n_inputs = collect_evidence("importance", self.encoder, self.resources).n
-        all_pairs = collect_evidence("importance", self.encoder)
-        elsewhere = _weight_against_gradient(all_pairs)["over heads"]
-        reporting = -self.outcomes[7].value
         rho, given_norm = self.importance["over heads"], self.importance["over heads given norm"]
         if abs(given_norm) < abs(rho) / 3:
             how = "mostly"
         else:
             how = "in part" if abs(given_norm) < abs(rho) else "no"
         return (
-            f"**{how.capitalize()}.** With the norm held fixed, the correlation over heads goes from **{rho:+.2f}** to **{given_norm:+.2f}** "
-            f"({n_inputs} inputs). On the half that decides it is {reporting:+.2f} (slide 9 turns the sign), on the "
-            f"{all_pairs.n} inputs of lesson 4 {elsewhere:+.2f}."
+            f"**{how.capitalize()}.** With the length held fixed, the correlation over heads goes from **{rho:+.2f}** to "
+            f"**{given_norm:+.2f}** ({n_inputs} inputs; slide 9 turns the sign and has half of them)."
         )
 
     # ---- what a trial cannot say --------------------------------------------------------------------------
@@ -172,13 +163,13 @@ class Deck(LessonDeck):
             (_stacks(n), "One small model.", f"{n} layers, trained once: eleven verdicts on it alone."),
             (
                 _no_way_across(),
-                "Refuted here",
-                "is not refuted for BERT-base, and “supported” says nothing about why.",
+                "Only here.",
+                "Refuted here is not refuted for BERT-base. No verdict says why.",
             ),
             (
                 _figure_then_register(),
                 "Not innocent.",
-                "Who wrote the register had seen Clark's figures.",
+                "Whoever wrote the register had seen Clark's figures.",
             ),
         ]
         return limits_picture(columns, "What a trial cannot say", "The drawings are schematic.")
@@ -216,17 +207,12 @@ class Deck(LessonDeck):
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
     def verdicts_beside(self, row: ScoreRow) -> str:
-        """How many claims hold, and where other slides have another verdict or more sentences, and why."""
-        hunter, own = self.verdicts_on("cls-hunter", "own-determiners")
-        corrected = self.outcomes[ON_SLIDES[0]]
-        two_rules = (
-            ""
-            if corrected.verdict == hunter.verdict
-            else f" The ledger takes each claim alone; slide 9 corrects for eleven, so *[CLS] hunts* is {_outcome(corrected)} there."
-        )
+        """How many claims hold alone and how many among eleven, and where another slide has more sentences."""
+        [own] = self.verdicts_on("own-determiners")
+        survive = sum(_outcome(one) == "supported" for one in self.outcomes)
         return (
-            f"{count_verdicts(self.verdicts)}{two_rules} All: `{self.claims_command}`. For determiners the ledger reads "
-            f"{own.n} sentences; slide 16 has {row.n_texts}."
+            f"{count_verdicts(self.verdicts)} That takes each **alone**: corrected for eleven tests, {survive} are supported (next "
+            f"slide). All: `{self.claims_command}`. It reads {own.n} sentences for determiners; slide 16 has {row.n_texts}."
         )
 
     def answer(self, row: ScoreRow) -> Picture:
@@ -238,7 +224,7 @@ class Deck(LessonDeck):
         }
         return sorted_picture(
             sides,
-            f"{self.decided_on_both} Our own, a determiner's noun: the best head minus the best "
+            f"{self.decided_on_both} Our own, a determiner's governor: the best head minus the best "
             f"distance is {gain}{'' if row.gain_low > 0 or row.gain_high < 0 else ': undecided'}.",
         )
 
@@ -318,8 +304,8 @@ def phases_picture() -> Picture:
     p, _ = split_p(shares, CUTS)
     return figure_picture(
         phases_figure(shares, CUTS, beside=("a straight slope", _straight_slope()[:, 0], ends)),
-        f"BERT-base (Clark et al. 2019): cuts after layers {cuts[0]} and {cuts[1]} explain {100 * best:.1f} %, p = {p:.4f}. A straight slope: "
-        f"{100 * slope:.1f} %, though it has no phases; bars: their means.",
+        f"BERT-base (Clark et al. 2019): cuts after layers {cuts[0]} and {cuts[1]} explain {100 * best:.1f} % (layers shuffled: p = {p:.4f}; slide "
+        f"25: the registered test, corrected). A straight slope: {100 * slope:.1f} %, though it has no phases; bars: means.",
     )
 
 
@@ -327,7 +313,7 @@ def phases_answer() -> str:
     """The letter of the nearest answer, and the number."""
     share = best_split(_straight_slope())[1]
     nearest = "ABCD"[np.abs(np.array([0.25, 0.5, 0.75, 0.9]) - share).argmin()]
-    return f"The answer: **{nearest}** ({100 * share:.0f} %). Shuffled layers are a weak null model: anything *smooth* beats them."
+    return f"The answer: **{nearest}** ({100 * share:.0f} %). Shuffled layers are a weak null: anything *smooth* beats them."
 
 
 def pattern_table(row: ScoreRow) -> TextTable:

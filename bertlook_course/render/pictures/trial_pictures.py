@@ -137,9 +137,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     said = " ".join(
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
-    caption = (
-        "Either verdict needs p below .05, too, after correction for eleven claims; otherwise: undecided."
-    )
+    caption = "p decides, not the bar: below .05 for that side, corrected for eleven claims. Else: undecided."
     return Picture(
         body,
         _WIDTH,
@@ -214,14 +212,14 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
         if number:
             body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         body.append(text(0, y, outcome.claim.title))
-        body.append(text(438, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
-        body += draw_interval(outcome, 520, 62, y)
-        body.append(text(598, y, with_minus(outcome_value(outcome))))
+        body.append(text(424, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
+        body += draw_interval(outcome, 524, 80, y, radius=6)
+        body.append(text(622, y, with_minus(outcome_value(outcome))))
         p, star = outcome_p(outcome), "*" * (outcome.claim.key in remarks)
         against = "against: " * (outcome.verdict == FAILS)
-        body.append(draw_sign(outcome.verdict, 822, y, "")[0])
-        body.append(text(852, y - 15, _WORDS[outcome.verdict]))
-        body.append(text(852, y + 15, f"{against}{'no p' if p == '-' else f'p {p}'}{star}", fill=MUTED))
+        body.append(draw_sign(outcome.verdict, 840, y, "")[0])
+        body.append(text(866, y - 15, _WORDS[outcome.verdict]))
+        body.append(text(866, y + 15, f"{against}{'no p' if p == '-' else f'p {p}'}{star}", fill=MUTED))
     twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
     caption = (
         f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
@@ -271,8 +269,8 @@ def trial_picture(
         for a, b in zip(ours, published)
     )
     caption = (
-        f"{decided} BERT-base: from published numbers alone. Question mark: undecided, and why; p: after correction for eleven "
-        f"claims.{_starred(published, remarks)}"
+        f"{decided} BERT-base: from published numbers alone. Question mark: undecided, and why. On the line: the interval "
+        f"includes it. p: corrected for eleven claims.{_starred(published, remarks)}"
     ).strip()
     return Picture(
         body,
@@ -328,7 +326,7 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
 def _starred(outcomes: Sequence, remarks: Mapping[str, str]) -> str:
     """What the stars mean."""
     found = [remarks[one.claim.key] for one in outcomes if one.claim.key in remarks]
-    return f" * {'; '.join(found)}." if found else ""
+    return f" *\N{NO-BREAK SPACE}{'; '.join(found)}." if found else ""
 
 
 def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Picture:

@@ -128,7 +128,9 @@ def has_twin(verdict) -> bool:
     return verdict.claim.control and not np.isnan(verdict.twin) and not np.isnan(verdict.value)
 
 
-def draw_interval(verdict, x: float, reach: float, y: float, around: Sequence[str] = ()) -> list[str]:
+def draw_interval(
+    verdict, x: float, reach: float, y: float, around: Sequence[str] = (), *, radius: float = 9
+) -> list[str]:
     """A claim's dotted line at ``x``, and its value, interval and random twin on a scale that ends ``reach`` from it.
 
     ``around`` are marks that stand between them and the twin. Nothing is drawn without a value.
@@ -146,13 +148,13 @@ def draw_interval(verdict, x: float, reach: float, y: float, around: Sequence[st
             f'<path d="M{c(at(verdict.low))} {c(y)}H{c(at(verdict.high))}" stroke="{mark.colour}" stroke-width="6"/>'
         )
     body += [
-        f'<circle cx="{c(at(verdict.value))}" cy="{c(y)}" r="9" fill="{mark.colour if mark.filled else "#fff"}" {edge}/>',
+        f'<circle cx="{c(at(verdict.value))}" cy="{c(y)}" r="{radius:g}" fill="{mark.colour if mark.filled else "#fff"}" {edge}/>',
         *around,
     ]
     if has_twin(verdict):
-        corner, grey = at(verdict.twin) - 8, MODELS["random twin"].colour
+        half, grey = radius - 1, MODELS["random twin"].colour
         body.append(
-            f'<rect x="{c(corner)}" y="{c(y - 8)}" width="16" height="16" fill="{grey}"><title>random twin: '
+            f'<rect x="{c(at(verdict.twin) - half)}" y="{c(y - half)}" width="{2 * half}" height="{2 * half}" fill="{grey}"><title>random twin: '
             f"{twin_cell(verdict)}</title></rect>"
         )
     return body

@@ -20,7 +20,7 @@ IMAGES = (
     ("Insiders (the, be, to)", "one constant relation, narrow", ((1, 2),)),
     ("The hunter [CLS]", "looks far and wide", ((0, 1), (0, 2), (0, 3), (0, 4), (0, 5))),
     ("The haven [SEP]", "where heads with nothing to do rest", ((1, 5), (2, 5), (3, 5))),
-    ("Drifters (. , [MASK])", "drive the deep layers", ((4, 1), (4, 2), (4, 3))),
+    ("Drifters (. , [MASK])", "their gaze drives the deep layers", ((4, 1), (4, 2), (4, 3))),
 )
 _PHASES = ((1, 4), (5, 10), (11, 12))
 
