@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -55,10 +56,11 @@ class Deck(LessonDeck):
         return {task: found.js.mean(axis=0) for task, found in self.ours.moved.items()}
 
     @property
-    def last_to_first(self) -> dict[str, float]:
-        """Of each task, how many times as much the last layer changes as the first."""
-        layers = {task: values.mean(axis=1) for task, values in self.change.items()}
-        return {task: values[-1] / values[0] for task, values in layers.items()}
+    def last_layer(self) -> dict[str, Estimate]:
+        """How much the last layer changes after either task, and that of the twin, in nats."""
+        tops = {f"after {task}": values[-1].mean() for task, values in self.change.items()}
+        tops["random twin"] = self.control.moved["negation"].js.mean(axis=0)[-1].mean()
+        return {name: Estimate(top, form=".3f") for name, top in tops.items()}
 
     def change_picture(self) -> Picture:
         """How much the maps of each layer change after either task, and those of the twin."""
@@ -77,26 +79,16 @@ class Deck(LessonDeck):
         )
 
     def change_answer(self) -> str:
-        """The letters of both answers, and the numbers."""
-        said = {task: f"**{letter(times, (1, 2, 5))}**" for task, times in self.last_to_first.items()}
-        times, falls = self.last_to_first, self._falls()
+        """The letter of the answer, and what the control does there."""
+        layers = self.change["negation"].mean(axis=1)
+        times, falls = layers[-1] / layers[0], np.flatnonzero(np.diff(layers) < 0) + 2  # counted from 1
+        where = f"layer{'s' * (falls.size > 1)} {', '.join(map(str, falls))}"
+        negation, control, _ = self.last_layer.values()
         return (
-            f"Layer {self.encoder.n_layers} changes {times['negation']:.1f} times as much as layer 1 after negation "
-            f"({said['negation']}), {times['control']:.1f} times after the control ({said['control']})."
-            f"{f' The change does not always rise: it falls {falls}.' if falls else ''}"
+            f"**{'Roughly' if falls.size else 'Yes'}:** after negation layer {len(layers)} changes {times:.1f} times as much as layer 1 "
+            f"(**{letter(times, (1, 2, 5))}**){f'; it falls in {where}' if falls.size else ''}. "
+            f"The control moves layer {len(layers)} **{'more' if control.value > negation.value else 'less'}**: {control} against {negation}."
         )
-
-    def _falls(self) -> str:
-        """In which layers, after which task, the change is less than in the layer below, in words; nothing if it always rises."""
-        said = []
-        for task, values in self.change.items():
-            layers = np.flatnonzero(np.diff(values.mean(axis=1)) < 0) + 2  # counted from 1
-            if layers.size:
-                name = "the control" if task == "control" else task
-                *first, last = map(str, layers)
-                where = f"layers {', '.join(first)} and {last}" if first else f"layer {last}"
-                said.append(f"in {where} after {name}")
-        return ", ".join(said)
 
     def moved_picture(self) -> Picture:
         """How much more each head has changed after negation than after the control."""
@@ -134,7 +126,7 @@ class Deck(LessonDeck):
         sides = {
             "after negation": (self.ours.moved["negation"], matched["negation"]),
             "after the control": (self.ours.moved["control"], matched["control"]),
-            "random twin": lesson14.against(self.encoder, self.twin),
+            "against the random twin": lesson14.against(self.encoder, self.twin),
         }
         rows = [
             _match_row(name, compared, m.kept, f"{m.kept} [{m.low:g}, {m.high:g}]")
@@ -143,10 +135,10 @@ class Deck(LessonDeck):
         kept = self.control.matched["negation"].kept
         rows.append(_match_row("twin, itself tuned", self.control.moved["negation"], kept, f"{kept}"))
         return TextTable(
-            [f"{self.name} against", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
+            [f"heads of {self.name}", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
             rows,
-            f"Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: how many of {self.n_heads} heads match "
-            "themselves; a random pairing keeps 1.",
+            f"After negation {matched['negation'].kept} of {self.n_heads} are still themselves. Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: "
+            "matched with themselves; a random pairing keeps 1.",
         )
 
     def sep_picture(self) -> Picture:
@@ -185,13 +177,11 @@ class Deck(LessonDeck):
         """Rules and heads of both models before tuning: who finds the cue?"""
         before, habit, twin = self.ours.before["test"], self.ours.habit, self.control.before
         best = negation.best_head(self.ours.before["train"], before)
-        twin_best = negation.best_head(twin["train"], twin["test"])
-        ours, twins = before.mean_interval(), twin["test"].mean_interval()
         scored = {name: score.interval() for name, score in self.rules.items()} | {
             f"{self.name}, best head ({best.label})": (best.f1, best.low, best.high),
-            "... another word as the cue": habit.interval(best.layer, best.head),
-            f"{self.name}, mean of heads": ours,
-            "random twin, mean of heads": twins,
+            f"{best.label}, a wrong word as cue (control)": habit.interval(best.layer, best.head),
+            f"{self.name}, mean of heads": before.mean_interval(),
+            "random twin, mean of heads": twin["test"].mean_interval(),
         }
         rule = max(score.f1 for score in self.rules.values())
         return TextTable(
@@ -200,9 +190,8 @@ class Deck(LessonDeck):
                 [name, Estimate(*(100 * number for number in interval), ".0f")]
                 for name, interval in scored.items()
             ],
-            f"{'No' if rule > best.f1 else 'Yes'}: the best rule finds {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best head and offset chosen on {len(self.train)} others. Means over "
-            f"{self.n_heads} heads: {self.name} {100 * ours[0]:.0f}, twin {100 * twins[0]:.0f}; the twin's best head "
-            f"{100 * twin_best.f1:.0f}.",
+            f"{'No' if rule > best.f1 else 'Yes'}: the best rule finds {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best head and distance chosen on {len(self.train)} others. The twin's weights "
+            "are nearly even, so the word of most pieces gets most.",
         )
 
     def cues_models(self) -> list[str]:
@@ -212,8 +201,8 @@ class Deck(LessonDeck):
     def seeds_question(self) -> str:
         """Do heads find the cue more often after tuning?"""
         return (
-            f"Looking from the scope to the cue: F1, mean over all {self.n_heads} heads, before and after tuning. "
-            "Three seeds for each task. What do we find?"
+            f"Looking from the scope to the cue: F1, mean over all {self.n_heads} heads, before and after three "
+            "rounds of tuning. Three seeds for each task. What do we find?"
         )
 
     @cached_property
@@ -223,21 +212,28 @@ class Deck(LessonDeck):
         return negation.contrast(self.ours.before["test"], after["negation"], after["control"])
 
     def seeds_picture(self) -> Picture:
-        """The mean F1 of all heads before and after either task: each seed, and what was published; the twin's in words."""
-        found, twin, before = self.contrast, self.control, published_mean_f1("pretrained")
+        """The mean F1 of all heads before and after either task, in a short and a long training and as published; the twin's in words."""
+        found, twin, longer = self.contrast, self.control, measured("negation")
         twins = [twin.before["test"].f1, *(twin.after[task][0].f1 for task in negation.TASKS)]
         low, high = (f"{100 * end(one.mean() for one in twins):.0f}" for end in (min, max))
-        panels = {}
+        short, long, published = panels = ({}, {}, {})
         for task, condition in zip(negation.TASKS, ("neg", "control")):
-            lines = {f"seed {seed}": (found.before, after) for seed, after in enumerate(getattr(found, task))}
-            lines["BERT-base"] = before, published_mean_f1(condition)
-            panels[f"tuned on {task}"] = {name: 100 * np.array(ends) for name, ends in lines.items()}
+            name, after = f"tuned on {task}", 100 * np.array(getattr(found, task))
+            short[name] = [(100 * found.before, end) for end in (after.mean(), after.min(), after.max())]
+            before = longer.value("specimen", "mean").value
+            long[name] = [(before, end) for end in _ten_rounds(task)]
+            published[name] = [[100 * published_mean_f1(one) for one in ("pretrained", condition)]] * 3
+        titles = f"three rounds, {self.ours.n_seeds} seeds", "ten rounds, 5 seeds", "BERT-base, published"
+        drawn = {
+            title: {name: tuple(map(np.array, curve)) for name, curve in panel.items()}
+            for title, panel in zip(titles, panels)
+        }
         return figure_picture(
             depth_panels_figure(
-                panels, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.8, 3.2)
+                drawn, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.3, 3.0)
             ),
-            f"{self.n_texts} sentences not tuned on. BERT-base: published. Not drawn, the random twin: "
-            f"{low if low == high else f'{low} to {high}'} throughout.",
+            f"{self.n_texts} sentences not tuned on. Line: mean of the seeds; band: lowest to highest. Random twin, three rounds: "
+            f"{low if low == high else f'{low} to {high}'}, not drawn. Ten rounds: run on {longer.whose}.",
         )
 
     def seeds_answer(self) -> str:
@@ -251,7 +247,7 @@ class Deck(LessonDeck):
         else:
             said = "B" if (np.subtract(found.negation, found.control) > 0).all() else "C"
         return (
-            f"**{said}: {FINDINGS[said]}.** Negation minus control {100 * found.difference:+.1f} points, p = {found.p:.2f}; "
+            f"**{said}, after three rounds: {FINDINGS[said]}.** Negation minus control {100 * found.difference:+.1f} points, p = {found.p:.2f}; "
             f"with {self.ours.n_seeds} seeds p cannot be below {found.least_p:.2f}."
         )
 
@@ -278,42 +274,46 @@ class Deck(LessonDeck):
         seeds = {task: ", ".join(f"{value:.2f}" for value in f1[task]) for task in negation.TASKS}
         wins = sum(ours > control for ours, control in zip(f1["negation"], f1["control"], strict=True))
         return (
-            f"**Head {head_label(*self.best)} beats the control in {wins} of {len(f1['control'])} seeds:** negation {seeds['negation']}; "
-            f"control {seeds['control']}; before {Estimate(f1['before'][0], low, high)}. The map: mean of the seeds."
+            f"**{'Yes' if wins == len(f1['control']) else 'No'}: head {head_label(*self.best)} beats the control in {wins} of "
+            f"{len(f1['control'])} seeds.** Negation {seeds['negation']}; control {seeds['control']}; before "
+            f"{Estimate(f1['before'][0], low, high)}. {head_label(*self.best)}: the best on the sentences tuned on."
         )
 
     def answer(self) -> Picture:
         """The lesson's answer."""
-        times, found, f1 = self.last_to_first, self.contrast, self.best_f1
+        found, longer = self.contrast, measured("negation")
         more, twin, whose = _longer_training()
-        learnt = min(f1["negation"]) > max(*f1["control"], f1["before"][0])
+        chance = self.control.moved["negation"].js.mean(axis=0).max()
+        moved = {task: (values > chance).sum() for task, values in self.change.items()}
+        negation, control, still = self.last_layer.values()
         points = partial(Estimate, form="+.1f", after=" points")
-        head = head_label(*self.best)
+        head = longer.cell("tuned on negation", "best head").partition(" (")[0]
+        lowest, highest = (
+            _numbers(longer.cell(f"tuned on {task}", "its F1"))[at]
+            for task, at in (("negation", 0), ("the control", 1))
+        )
         return answer_picture(
             {
-                "The last layers move most."
-                if min(times.values()) > 1
-                else "Do the last layers move most?": {
-                    f"after {task}": Estimate(times[task], form=".1f", after=" times layer 1")
-                    for task in ("negation", "control")
+                f"{'Nearly all' if min(moved.values()) > 0.9 * self.n_heads else 'Not all'} heads, after either task.": {
+                    f"after {task}": Estimate(n, form=".0f", after=f" of {self.n_heads} heads")
+                    for task, n in moved.items()
                 },
-                "The task, on average? Too few seeds to tell."
-                if found.p >= 0.05
-                else "The task matters on average.": {
-                    f"{self.ours.n_seeds} seeds": points(100 * found.difference),
-                    "5 seeds, ten rounds": points(more),
-                    "random twin, the same": points(twin),
+                "Task over control: too few seeds.": {
+                    f"3 rounds, {self.ours.n_seeds} seeds": points(100 * found.difference),
+                    "10 rounds, 5 seeds": points(more),
+                    "random twin, 10 rounds": points(twin),
                 },
-                "One head may learn it." if learnt else "No head that we can name learns it.": {
-                    f"{head} before": Estimate(f1["before"][0]),
-                    f"{head} after negation": Estimate(np.mean(f1["negation"])),
-                    f"{head} after control": Estimate(np.mean(f1["control"])),
+                f"Head {head} may learn to find cues.": {
+                    f"{head}, lowest seed": Estimate(lowest, form=".0f", after=" %"),
+                    "best control seed": Estimate(highest, form=".0f", after=" %"),
                     "baseline: a list of cues": Estimate(
-                        float(self.rules["the nearest word on a list of cues"].f1)
+                        100 * self.rules["the nearest word on a list of cues"].f1, form=".0f", after=" %"
                     ),
                 },
             },
-            f"Second row: F1 after negation minus after control; p = {found.p:.2f} with {self.ours.n_seeds} seeds, {_least_p()} with five; ten rounds: {whose}. {head}: best after tuning, on the sentences tuned on.",
+            f"Row 1: heads that move more than any of the twin's; layer {self.encoder.n_layers}: {negation} nats, control {control}, "
+            f"twin {still}. Row 2: mean F1, p = {found.p:.2f} and {_least_p()}. Row 3: F1 after ten rounds ({whose}); {head} is best in "
+            "all five seeds.",
         )
 
 
@@ -375,15 +375,22 @@ def scope_picture() -> Picture:
 
 def longer_training() -> str:
     """What more rounds and more seeds say: docs/results.md."""
-    more, twin, whose = _longer_training()
-    ranges = measured("negation")
-    scope, made_up = (
-        ranges.cell(f"tuned on {task}", "mean").partition("from ")[2] for task in ("negation", "the control")
-    )
+    more, twin, _ = _longer_training()
+    (_, low, high), (_, least, most) = map(_ten_rounds, negation.TASKS)
+    wins = "negation wins in every seed" if low > most else "it depends on the seed"
     return (
-        f"With **ten** rounds and **five** seeds ({whose}): **{more:+.1f}** points, p = {_least_p()} (the least five seeds allow); "
-        f"the untrained twin {twin:+.1f}. F1 by seed: {scope} after negation, {made_up} after the control."
+        f"**After ten rounds {wins}:** {low:.1f} to {high:.1f} against {least:.1f} to {most:.1f}. {more:+.1f} points, "
+        f"p = {_least_p()} (the least that five seeds allow); random twin {twin:+.1f}."
     )
+
+
+def _ten_rounds(task: str) -> list[float]:
+    """The mean F1 of all heads after ten rounds, per cent: mean, lowest and highest of five seeds."""
+    return _numbers(measured("negation").cell(f"tuned on {'the ' * (task == 'control')}{task}", "mean"))
+
+
+def _numbers(cell: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.\d+", cell)]
 
 
 def _longer_training() -> tuple[float, float, str]:
