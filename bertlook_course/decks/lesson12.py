@@ -25,6 +25,7 @@ from ..render import (
     heat_figure,
     pruning_figure,
     signed_gain,
+    table_bars,
     table_dots,
 )
 from .common import LessonDeck, letter, short_title, subject
@@ -192,10 +193,15 @@ class Deck(LessonDeck):
     # ---- rules, and all heads -----------------------------------------------------------------------------
 
     @property
-    def lead(self) -> float:
-        """The AUC of the best head minus that of tf-idf."""
-        scores = self.scores[self.name]
-        return scores[keywords.BEST_HEAD].auc - scores["tf-idf"].auc
+    def lead(self) -> Estimate:
+        """The AUC of the best head minus that of tf-idf, with its interval over texts."""
+        return self._lead("tf-idf", "+.2f")
+
+    def _lead(self, rule: str, form: str) -> Estimate:
+        """The AUC of the best head minus that of a rule, which read the same texts."""
+        answers = (self.compared.answers[name][0] for name in (keywords.BEST_HEAD, rule))
+        head, other = (keywords.auc_by_text(self.test, log_odds) for log_odds in answers)
+        return Estimate(float((head - other).mean()), *stats.paired_interval(other, head), form)
 
     def rivals_question(self) -> str:
         """Where does the best head come out beside tf-idf?"""
@@ -224,18 +230,19 @@ class Deck(LessonDeck):
             f"Head of {self.subject}: {head_label(*self.best)}.",
         )
         marks = [*["baseline"] * len(rules), *(mark for _, mark in scores.values())]
-        return table_dots(table, axis="AUC", line=("chance", 0.5), model=marks)
+        return table_bars(table, axis="AUC", line=("chance", 0.5), model=marks)
 
     def rivals_answer(self) -> str:
-        """The letter of the answer, and the difference."""
-        said = letter(self.lead, (-0.08, -0.02, 0.02))
-        return f"The answer for {self.subject}: **{said}** (head minus tf-idf: {round(self.lead, 2) + 0.0:+.2f}). Is that surely more? Slide 19."
+        """The letter of the answer, the difference, and how sure it is."""
+        said = letter(self.lead.value, (-0.08, -0.02, 0.02))
+        sure = "ahead, but not surely by .02 (slide 19)" if self.lead.low > 0 else "not surely ahead"
+        sure = "surely by more than .02" if self.lead.low > 0.02 else sure
+        return f"The answer for {self.subject}: **{said}**. Head minus tf-idf: **{self.lead}**: {sure}."
 
     @cached_property
     def against_rake(self) -> dict[str, Estimate]:
         """AUC and F1 of the best head minus those of RAKE, with intervals over texts, which are drawn for both alike."""
         answers = [self.compared.answers[name] for name in (keywords.BEST_HEAD, "RAKE")]
-        head, rake = (keywords.auc_by_text(self.test, log_odds) for log_odds, _ in answers)
         parts = [keywords.f1_parts(log_odds > cutoff, self.test) for log_odds, cutoff in answers]
 
         def lead(texts) -> float:
@@ -244,7 +251,7 @@ class Deck(LessonDeck):
 
         texts = np.arange(self.test.n_texts)
         return {
-            "AUC": Estimate(float((head - rake).mean()), *stats.paired_interval(rake, head), "+.3f"),
+            "AUC": self._lead("RAKE", "+.3f"),
             "F1": Estimate(lead(texts), *stats.resampled_interval(lead, texts), "+.3f"),
         }
 
@@ -266,7 +273,7 @@ class Deck(LessonDeck):
         said = [f"201 abstracts (Inspec) {_against_rake(papers)}"]
         if news is not None and news.model == papers.model:
             said.append(f"150 news texts {_against_rake(news)}")
-        return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts ({papers.page}): {'; '.join(said)}."
+        return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts: {'; '.join(said)}."
 
     def said_lift(self) -> str:
         """What the heads of each model add to the rules."""
@@ -313,16 +320,21 @@ class Deck(LessonDeck):
         return _thirds(self.ours)
 
     def thirds_answer(self) -> str:
-        """The letter of the answer, and both numbers; beside another model, its numbers too."""
-        low, others = self.thirds
-        said = letter(low, _ABOUT_HALF, "CBA")
-        beside = ""
+        """The letter of the answer, beside another model its letter too, and with what the score goes together."""
+        said = letter(self.thirds[0], _ABOUT_HALF, "CBA")
         if self.other is not None:
-            beside = " In {}: {:.2f} and {:.2f}.".format(subject(self.beside), *_thirds(self.other))
-        return f"The answer: **{said}**. Lowest third {low:.2f}, the others {others:.2f}.{beside}"
+            said += f"**; in {subject(self.beside)} **{letter(_thirds(self.other)[0], _ABOUT_HALF, 'CBA')}"
+        heads = self.by_head[self.name]
+        spread, entropy = (
+            rank_correlation(heads["score"].ravel(), heads[kind].ravel()) for kind in ("spread", "entropy")
+        )
+        return (
+            f"The answer: **{said}**. A low score means that the maxima hardly vary (rank correlation with their spread {spread:+.2f}); "
+            f"with attention entropy it is **{entropy:+.2f}**{': this “entropy” runs against it' if entropy < 0 else ''}."
+        )
 
     def thirds_table(self) -> TextTable:
-        """The mean AUC of the third of the heads with the lowest score and of the others, and with what the score goes together."""
+        """The mean AUC of the third of the heads with the lowest score and of the others."""
         models = {self.name: self.thirds}
         if self.other is not None:
             models[short_title(self.beside)] = _thirds(self.other)
@@ -330,19 +342,8 @@ class Deck(LessonDeck):
             [who, *(Estimate(values[k], form=".2f") for values in models.values())]
             for k, who in enumerate(("lowest third", "the others"))
         ]
-        heads = self.by_head[self.name]
-        along = ", ".join(
-            f"{name} {rank_correlation(heads['score'].ravel(), heads[kind].ravel()):+.2f}"
-            for name, kind in {
-                "spread of the maxima": "spread",
-                "attention entropy": "entropy",
-                "AUC": "max",
-            }.items()
-        )
         return TextTable(
-            ["heads", *models],
-            rows,
-            f"Mean AUC of the heads' maxima, {self.test.n_texts} texts. Rank correlation of {self.name}'s scores with {along}.",
+            ["heads", *models], rows, f"Mean AUC of the heads' maxima, {self.test.n_texts} texts."
         )
 
     def scores_picture(self) -> Picture:
@@ -364,8 +365,8 @@ class Deck(LessonDeck):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"Each point is a head of {self.subject}; squares: the {N_LOWEST} lowest scores. {flat} of them vary less than the median head; "
-            f"{first} of them put key words first all the same (right of .5). {self.test.n_texts} texts.",
+            f"{'Yes' if first > N_LOWEST / 2 else 'No'}: {first} of the {N_LOWEST} lowest scores (squares) put key words first (right of .5), "
+            f"though the maxima of {flat} vary less than the median head's. A point: a head of {self.subject}. {self.test.n_texts} texts.",
         )
 
     # ---- without heads, and tuned -------------------------------------------------------------------------
@@ -385,7 +386,7 @@ class Deck(LessonDeck):
             pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9), sharey=True),
             f"A quarter of its heads keeps {self.name} at an AUC of {left[3]:.2f} (all: {left[0]:.2f}) if the worst go first. Without half: "
             f"worst first {half['worst first']}, at random {half['at random']}, best first {half['best first']}. Regression on all heads; "
-            f"off: the score is the mean. Ranked on {self.halves}.",
+            f"a head that is off has its mean everywhere. Ranked on {self.halves}.",
         )
 
     def tuned_table(self) -> TextTable:
@@ -418,7 +419,7 @@ class Deck(LessonDeck):
         one |= {"random twin": twin[keywords.BEST_HEAD], "baseline: tf-idf": ours["tf-idf"]}
         return answer_picture(
             {
-                f"One head does {_beside_counting(ours)} counting.": {
+                f"One head ranks words {_beside_counting(ours)} tf-idf.": {
                     name: Estimate(score.auc) for name, score in one.items()
                 },
                 f"All heads{' add' if ours[keywords.BOTH].auc > twin[keywords.BOTH].auc else ' add nothing'} to the rules.": {
@@ -453,8 +454,10 @@ class Deck(LessonDeck):
         return TextTable(
             ["fitted on one number", "nats a word [95 %]", "F1 [95 %]"],
             rows,
-            f"Fitted, with the cut-off of F1, on {self.train.n_texts} texts; {self.test.n_texts} others, "
-            f"{len(self.test.words):,} words. F1, from top to bottom: {', '.join(str(row[2]) for row in rows)}.",
+            f"{'A little' if rows[0][1].high < self.prior else 'Not surely'}; word length needs "
+            f"{'fewer' if rows[2][1].value < rows[0][1].value else 'more'} nats. Fitted on {self.train.n_texts} texts; "
+            f"{self.test.n_texts} others, {len(self.test.words):,} words. F1 asks only which words lie above a cut-off: "
+            f"{', '.join(f'{row[2].value:.2f}' for row in rows)}.",
         )
 
     def _fit(self, compared, name: str, shown: str = "") -> list[object]:
@@ -549,6 +552,6 @@ def published_heads_table() -> TextTable:
             [f"{layer}-{head} (“entropy” {found['score']:.0f})", Estimate(found["sep"])]
             for (layer, head), found in listed.items()
         ][:6],
-        "The first six, with the number from the lecture slides (Stefanik; sums, formula not given). Shares: Clark et al. "
-        f"2019, Figure 2. Entropy of the first two there: {first:.2f} and {second:.2f} nats.",
+        "In brackets: the list's number, a sum (formula not given). Shares: Clark et al. 2019, Figure 2; the attention entropy of "
+        f"the first two there: {first:.2f} and {second:.2f} nats.",
     )

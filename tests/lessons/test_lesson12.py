@@ -143,7 +143,7 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     text = said(deck)
     assert "best of other's 36 heads" in text and "The answer for other: " in text
     assert "other was not measured on other texts. F1 of the specimen's best head and of RAKE" in text
-    assert "counting. (other 0." in deck.answer().sentence
+    assert "tf-idf. (other 0." in deck.answer().sentence
     assert [row[0] for row in deck.rivals_picture().numbers[0].rows][-3:] == [
         "other's best head",
         "other's twin's best head",
