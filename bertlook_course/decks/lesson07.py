@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -10,7 +10,18 @@ import numpy as np
 
 from bertlook_teach.model import Attention, extract_attention, head_label
 from bertlook_teach.stats import ratio_interval
-from bertlook_teach.views import Picture
+from bertlook_teach.views import (
+    MUTED,
+    PAPER,
+    RULE,
+    SELECTED,
+    Cell,
+    Grid,
+    Picture,
+    coordinate,
+    magnitude_colour,
+    text,
+)
 
 from ..analyses.coreference import (
     PRONOUN_BASELINES,
@@ -30,6 +41,7 @@ from ..render import (
     answer_picture,
     antecedent_cells,
     figure_picture,
+    gain_figure,
     points_figure,
     pronoun_pairs_picture,
     published_antecedents,
@@ -101,6 +113,31 @@ def rivals_as_printed() -> Picture:
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
     best = table["best head"]
     return stairs_picture(rivals, f"BERT-base's best head ({best.head})", best.all)
+
+
+def named_picture(row: np.ndarray, choices: Sequence[Sequence[int]], named: Callable) -> Picture:
+    """The attention of *She* to the words before it, with a ring round the word that each list of candidates makes it name."""
+    words, right, c = ("Nora", "lost", "her", "key", "."), (0, 2), coordinate
+    grid = Grid(10, 50, len(choices), len(words), 130, 68, 28)
+    body = grid.numbered(words, gap=0.7) + grid.cells(
+        lambda i, j: Cell(
+            magnitude_colour(row[j]) if j in choices[i] else PAPER,
+            written=f"{row[j]:.2f}".strip("0"),
+            edge=RULE,
+            ink="" if j in choices[i] else MUTED,
+        ),
+        size=1,
+        gap=(2, 8),
+    )
+    for i, one in enumerate(choices):
+        answer = named(row, one)
+        x, y = grid.middle(i, answer)
+        body += [
+            f'<rect x="{c(x - 62)}" y="{c(y - 29)}" width="124" height="58" rx="5" fill="none" stroke="{SELECTED}" stroke-width="5"/>',
+            text(grid.right + 20, y, f"She names {words[answer]}  {'✓' if answer in right else '✗'}"),
+        ]
+    said = "Coloured: the candidates. Ringed: the answer. Right would be “Nora” or “her”."
+    return Picture(body, 1030, grid.bottom + 6, "One row of attention", said, 28, wide=True)
 
 
 # --- what the models found in the treebank -------------------------------------------------------------------
@@ -205,22 +242,16 @@ class Deck(LessonDeck):
     def said_won(self) -> str:
         """Which rules the best head beats in our texts, and by how much, in Markdown."""
         won = [name for name, gain in self.gains.items() if gain.low > 0]
-        letters = {
-            (): "A",
-            ("nearest",): "B",
-            ("nearest", "head match"): "C",
-            tuple(self.gains): "D",
-        }
-        found = letters.get(tuple(won), "None of these")
-        lines = []
-        for g in self.gains.values():
-            gain, low, high = (signed_gain(100 * x, 1) for x in (g.gain, g.low, g.high))
-            lines.append(f"- head minus {g.rule}: {gain} points [{low}, {high}]")
-        return (
-            f"**{found}**: it beats {' and '.join(won) or 'none of them'}. "
-            f"*Beats* means that the whole interval of the gain is above 0 (n = {len(self.found)}).\n\n"
-            + "\n".join(lines)
-        )
+        found = "ABCD"[len(won)] if won == list(self.gains)[: len(won)] else "None of these"
+        return f"**{found}**: it beats {' and '.join(won) or 'none of them'}: there the whole interval is above 0."
+
+    def gain_picture(self) -> Picture:
+        """What the best head finds more than each rule."""
+        gains = {g.rule: tuple(100 * x for x in (g.gain, g.low, g.high)) for g in self.gains.values()}
+        figure = gain_figure({self.name: gains}, list(gains), size=(9.8, 2.5))
+        figure.axes[0].set_xlabel("points above the rule (dotted line: no more than it)")
+        said = ", ".join(f"{rule} {signed_gain(gain[0], 1)}" for rule, gain in gains.items())
+        return figure_picture(figure, f"Head minus {said} points; 95 %, n = {len(self.found)}.")
 
     def said_won_there(self) -> str:
         """The same question on the novels of LitBank, of the model or, under its own name, of the one beside it."""
@@ -228,13 +259,10 @@ class Deck(LessonDeck):
         unmeasured = self.not_measured(books, "on novels")
         if books is None:
             return unmeasured.strip()
-        found, beaten = _on_novels(books), _beaten_on_novels(books)
-        *rules, _ = found
-        there = "ABCD"[len(beaten)] if beaten == rules[: len(beaten)] else f"only {' and '.join(beaten)}"
-        nearest, match, sieves, head = (f"{one.value:.1f}" for one in found.values())
+        nearest, match, sieves, head = (f"{one.value:.1f}" for one in _on_novels(books).values())
         return (
-            f"{unmeasured}On **{_n_on_novels(books)}** cases of LitBank, 100 novels, {books.whose}'s best head finds {head} %, "
-            f"*nearest* {nearest}, *head match* {match}, four sieves {sieves} ({books.page}): **{there}** there."
+            f"{unmeasured}LitBank, 100 novels, n = {_n_on_novels(books)}: {books.whose}'s best head {head} %, "
+            f"*nearest* {nearest}, *head match* {match}, four sieves {sieves} ({books.page})."
         )
 
     def points_picture(self) -> Picture:
@@ -297,7 +325,7 @@ class Deck(LessonDeck):
         return (
             f"**{low if low == high else f'{high} or {low}, the interval has both'}**: "
             f"{100 * best.accuracy:.0f} % [{100 * best.low:.0f}, {100 * best.high:.0f}], "
-            f"so {100 * kept:.0f} % [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}] of the share before is left. "
+            f"so {100 * kept:.0f} % [{100 * ends[0]:.0f}, {100 * ends[1]:.0f}] of it is left. "
             "For one and the same head it can only fall: every antecedent is an earlier mention."
         )
 
@@ -339,42 +367,31 @@ class Deck(LessonDeck):
 
     def answer(self) -> Picture:
         """The lesson's answer."""
-        table_2, of, pairs, share = (
-            published_table_2(),
-            self.of,
-            self.pairs,
-            partial(Estimate.per_cent, after=" %"),
-        )
-        printed = partial(Estimate, form=".0f", after=" %")
-        clearly = self.gains["nearest"].low > 0
-
-        def measured(row):
-            return share(row.accuracy, row.low, row.high)
-
-        ours = {
-            f"{self.name}'s best head": measured(of["best head"]),
-            "baseline: nearest": measured(of["nearest"]),
-        }
+        table_2, of, pairs = published_table_2(), self.of, self.pairs
+        share = partial(Estimate.per_cent, after=" %")
         names, meaning = measured_of(self.encoder, "pronoun pairs"), {}
-        fails = pairs.both.max() <= _BOTH_BY_GUESSING
+        above, fails = 100 * (pairs.both.max() - _BOTH_BY_GUESSING), pairs.both.max() <= _BOTH_BY_GUESSING
         if names is not None:
             gender = names.value("Winogender", "best head")
-            fails = gender.low <= 50
+            above, fails = gender.value - 50, gender.low <= 50
             meaning = {f"{self.name}, Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
-        low, high = pairs.interval
-        meaning[f"{self.name}, both of a pair ({pairs.n_pairs} pairs)"] = share(pairs.both.max(), low, high)
+        meaning[f"{self.name}, pairs"] = share(pairs.both.max(), *pairs.interval)
+        clearly = self.gains["nearest"].low > 0
+        knows = "no" if fails else "hardly" if above < 10 else "often"
+        rules = {f"baseline: {rule}": rule for rule in self.gains if rule != "head match"}
         return answer_picture(
             {
                 "BERT-base's 5-4 knows more than distance.": {
-                    "BERT-base's 5-4": printed(table_2["best head"].all),
-                    "baseline: nearest": printed(table_2["nearest"].all),
-                    "baseline: head match": printed(table_2["head match"].all),
-                    "baseline: four sieves": printed(table_2["four sieves"].all),
+                    name: Estimate(table_2[row].all, form=".0f", after=" %")
+                    for name, row in ({"BERT-base's 5-4": "best head"} | rules).items()
                 },
-                f"{self.Subject}'s best head {'beats' if clearly else 'does not clearly beat'} nearest.": ours,
-                f"Where only the meaning decides{', it fails' if fails else ''}.": meaning,
+                f"{self.Subject}'s best head {'beats' if clearly else 'does not clearly beat'} nearest.": {
+                    name: share(of[row].accuracy, of[row].low, of[row].high)
+                    for name, row in ({f"{self.name}'s best head": "best head"} | rules).items()
+                },
+                f"By meaning alone: {knows}.": meaning,
             },
-            f"{self._said_novels()}Guessing gets {'50 % of Winogender and ' if names else ''}25 % of pairs.",
+            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, both right.{self._said_novels()}",
             model=self.name,
         )
 
@@ -382,8 +399,8 @@ class Deck(LessonDeck):
         books = measured_of(self.encoder, "LitBank")
         if books is None:
             return ""
-        novels, whose = _on_novels(books), "" if books.current else f" ({books.whose})"
-        return f"LitBank: {novels['best head']} against {novels['nearest']}{whose}. "
+        novels = _on_novels(books)
+        return f" On novels (LitBank): {books.whose}'s head {novels['best head'].value:.1f} %, nearest {novels['nearest'].value:.1f} %."
 
     def said_on_larger_sets(self) -> str:
         """What docs/results.md says of Winogender and GAP, of the model or, under its own name, of the one beside it."""
@@ -395,8 +412,9 @@ class Deck(LessonDeck):
             names.value(row, column)
             for row, column in (("Winogender", "best head"), ("GAP", "best head"), ("GAP", "nearer"))
         )
+        clearly = gender.low > 50 and gap.low > nearer.high
         return (
-            f"{unmeasured}{'There' if unmeasured else 'On larger sets'} {names.whose}'s best head is right in {gender} (Winogender, "
+            f"{unmeasured}**On larger sets it {'does' if clearly else 'does not in all'}.** {names.whose}'s best head is right in {gender} (Winogender, "
             f"n = {names.cell('Winogender', 'n')}) and {gap} (GAP, n = {names.cell('GAP', 'n')}; the nearer name: {nearer}; {names.page})."
         )
 
@@ -424,12 +442,6 @@ def _on_novels(books: MeasuredTable) -> dict[str, Measured]:
 def _n_on_novels(books: MeasuredTable) -> str:
     """How many cases there are: "all (n = 14,738)" is the column's name."""
     return books.column("all").partition("n = ")[2].rstrip(")")
-
-
-def _beaten_on_novels(books: MeasuredTable) -> list[str]:
-    """Rules that the best head beats there: its interval lies above theirs."""
-    *rules, head = (found := _on_novels(books))
-    return [rule for rule in rules if found[head].low > found[rule].high]
 
 
 # --- what the model answers to sentences that differ in their ends ----------------------------------------------
@@ -461,10 +473,6 @@ class AskedPairs(NamedTuple):
             name: float(both_right([rule(c) == c.answer for c in self.cases], self.cases)[0])
             for name, rule in PRONOUN_BASELINES.items()
         }
-
-    @property
-    def best_rule(self) -> float:
-        return max(self.rules.values())
 
     @property
     def best(self) -> tuple[int, int, int]:

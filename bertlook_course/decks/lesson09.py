@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property, partial
 
@@ -133,7 +134,7 @@ class Deck(LessonDeck):
         answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
         return (
             f"The answer for {self.subject}: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
-            f"layer, against {100 * chance:.0f} % by chance."
+            f"layer, against {100 * chance:.0f} % by chance. The random twin's heads are all alike (slide 14)."
         )
 
     def family_picture(self) -> Picture:
@@ -141,8 +142,13 @@ class Deck(LessonDeck):
         first, second = closest_pair(self.distances)
         between = self.distances[self.upper]
         n_same = len(self.names) * (self.n_heads - 1) // 2  # pairs that the rule names
-        same_layer = (self.layers[:, None] == self.layers)[self.upper]
-        named = same_layer[np.argsort(between, kind="stable")[:n_same]].mean()
+        layers_of = Counter(
+            tuple(self.layers[[ends[k] for ends in self.upper]] + 1)
+            for k in np.argsort(between, kind="stable")[:n_same]
+        )
+        named = sum(k for (one, other), k in layers_of.items() if one == other) / n_same
+        joined = [(pair, k) for pair, k in layers_of.most_common() if pair[0] != pair[1]][:2]
+        across = " and ".join(f"{k} join layers {one} and {other}" for (one, other), k in joined)
         return figure_picture(
             family_figure(
                 self.distances,
@@ -152,8 +158,8 @@ class Deck(LessonDeck):
                 layers=self.layers,
             ),
             f"Closest: {self.names[first]} and {self.names[second]}, {self.distances[first, second]:.3f} nats a token; half of "
-            f"all pairs are under {np.median(between):.3f}. The rival rule, same layer, names {100 * named:.0f} % of the {n_same} "
-            f"closest pairs; by chance {100 * self.chance:.0f} %.",
+            f"all pairs are under {np.median(between):.3f}. {100 * named:.0f} % of the {n_same} closest pairs are in one layer, "
+            f"by chance {100 * self.chance:.0f} %; {across}.",
         )
 
     # ---- maps ---------------------------------------------------------------------------------------------
@@ -212,7 +218,7 @@ class Deck(LessonDeck):
             distance_map_figure(
                 {name: (drawn.points, labels) for name, (drawn, labels, *_) in found.items()}
             ),
-            f"No: all heads of {self.subject}'s random twin do nearly the same. Median distance of two heads: {medians} nats a token; each map has its own scale. Stress: {stresses}. "
+            f"No: all heads of {self.subject}'s random twin do nearly the same; on one scale they are one heap. Median distance of two heads: {medians} nats a token. Stress: {stresses}. "
             f"n = {N_TEXTS} texts{self._fewer()}.",
         )
 
@@ -231,6 +237,16 @@ class Deck(LessonDeck):
             f"**{(base == 'unlabelled').sum()} of 144** heads without a label ({100 * self.unlabelled[1]:.0f} %). "
             f"How many of {self.subject}'s {self.labels.size}?"
         )
+
+    def said_touching(self, attention) -> str:
+        """How much attention the two heads share that are closest on the published map, on a recorded input."""
+        (at, one), (near, other) = (
+            (head_label(*divmod(i, 12)), attention.weights[divmod(i, 12)])
+            for i in closest_pair(self.published.distances)
+        )
+        common = np.minimum(one, other).sum() / len(one)
+        answer = "Yes, here" if common > 0.5 else "Not here"
+        return f"{answer}: {at} and {near}, which touch, have **{100 * common:.0f} %** of their attention in common."
 
     def labels_table(self) -> TextTable:
         """How many heads have each label."""
@@ -263,20 +279,21 @@ class Deck(LessonDeck):
             "twin, layers": (self.twin_distances, self.layers),
             "twin, behaviours": (self.twin_distances, self.twin_labels.ravel()),
         }
-        rows = []
+        rows, close = [], []
         for name, (matrix, groups) in sides.items():
             try:
                 found = measures.group_test(matrix, groups)
             except ValueError:  # all heads in one group
                 rows.append([f"{name}, no test", "-", "-"])
                 continue
-            within, between = (Estimate(value, form=".4f") for value in (found.within, found.between))
+            within, between = (Estimate(value, form=".3f") for value in (found.within, found.between))
             rows.append([f"{name}, p {found.p:.3f}", within, between])
+            close += [name.removeprefix("the ")] if found.p < 0.05 else []
         labelled = [(labels != "unlabelled").sum() for labels in (self.labels, self.twin_labels)]
         return TextTable(
             ["groups", "within", "between"],
             rows,
-            "Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
+            f"Families, closer within than between (p < .05): {'; '.join(close) or 'none'}. Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
             f"{labelled[0]} heads of {self.subject} and {labelled[1]} of the twin have a behaviour. n = {N_TEXTS} texts.",
         )
 
@@ -288,12 +305,13 @@ class Deck(LessonDeck):
             name: values[1::2] for name, values in self.seen[self.encoder].values.items()
         }  # the others chose
         resting = [_resting(reporting, weights) for weights in stats.draws(len(reporting["sep"]))]
+        [nearest] = self.verdicts_on("nearest-same-layer")
         now = _resting(reporting, np.ones(len(reporting["sep"])))
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
             f"Heads are counted whole: {now} of {self.labels.size} rest on `[SEP]`; with the texts drawn again, {low} to {high} "
             f"in 95 % of rounds. First row: {len(reporting['sep'])} texts; slide 5 has {N_TEXTS}, and "
-            f"{100 * self.same_layer[0][0]:.0f} % less {100 * self.chance:.0f} % by chance."
+            f"{100 * self.same_layer[0][0]:.0f} % less {100 * self.chance:.0f} % by chance; the twin has {nearest.twin:.2f}."
         )
 
     def verdict_count(self) -> str:
@@ -327,7 +345,7 @@ class Deck(LessonDeck):
                     "random twin, stress": Estimate(self.twin_map.stress),
                 },
             },
-            f"The stress is {_how_good(self.map.stress)}. BERT-base: in part from a treebank.",
+            f"The stress is {_how_good(self.map.stress)}. BERT-base's labels come in part from a treebank.",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -350,7 +368,7 @@ class Deck(LessonDeck):
         return figure_picture(
             _turned_figure(fitted[:, longer], other[:, longer]),
             "Each head on two halves of the texts, a circle and a square, after turning. Left over: "
-            f"{100 * disparity:.1f} % of the variance.",
+            f"{100 * disparity:.2f} % of the variance.",
         )
 
 

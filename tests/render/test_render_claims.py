@@ -182,7 +182,8 @@ def test_what_cannot_be_tested_shows_no_number_and_no_line():
 
 def test_verdicts_are_counted():
     three = [verdict(0.9, result=HOLDS), verdict(0.2), verdict(0.1)]
-    assert count_verdicts(three) == "Of 3 claims 1 holds, 2 do not hold, and 0 cannot be decided here."
+    assert count_verdicts(three) == "Of 3 claims 1 holds, 2 do not hold."
+    assert count_verdicts(three[:1] * 2) == "All 2 claims hold."
 
 
 # --- in a terminal and as a page -------------------------------------------------------------------------------

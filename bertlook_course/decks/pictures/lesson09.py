@@ -50,7 +50,7 @@ def rows_picture(divergence: Callable) -> Picture:
         str(name): (first, other, f"{cell} nats")
         for (name, cell), other in zip(table.rows, (first, half, second), strict=True)
     }
-    return _wide(row_pairs_figure(pairs), f"{table.caption} Tick: the mixture of both.", (table,))
+    return _wide(row_pairs_figure(pairs), f"{table.caption} Line: the mixture of both.", (table,))
 
 
 def token_picture(deck: Deck, text: str = _SHORT) -> Picture:
@@ -135,13 +135,12 @@ def _colour(title: str) -> str:
 def base_kinds_picture(deck: Deck) -> Picture:
     """What each head of BERT-base does, as published."""
     labels = deck.published.labels
-    kinds = _kinds_of(labels)
     return render_head_kinds(
         {"BERT-base (Fig. 6)": (labels, ())},
         "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
-        key=kinds,
-        across=32,
-        high=100,
+        key=_kinds_of(labels),
+        across=14,
+        high=150,
         numbers=(deck.labels_table(),),
     )
 

@@ -28,7 +28,7 @@ def distance_map_figure(
     size: tuple[float, float] = (9.8, 4.6),
     font_size: float = 18,
 ):
-    """Maps side by side, each with its own scale and directions, and one legend.
+    """Maps side by side on one scale, each with its own directions, and one legend.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def distance_map_figure(
         pass  # the type of what follows is set piece by piece
     everything = [str(g) for _, groups in maps.values() for g in np.asarray(groups, dtype=object).ravel()]
     styles = group_styles(everything)
-    handles = {}
+    handles, half = {}, 0.5 * max(np.ptp(as_array(points), axis=0).max() for points, _ in maps.values())
     for axes, (title, (points, groups)) in zip(rows, maps.items()):
         points = as_array(points)
         groups = np.array([str(g) for g in np.asarray(groups, dtype=object).ravel()])
@@ -60,8 +60,9 @@ def distance_map_figure(
             look = {"marker": _MARKERS[form], "facecolors": face, "edgecolors": edge}
             handles[name] = axes.scatter(at[:, 0], at[:, 1], s=size, linewidths=width, **look)
         axes.set_aspect("equal", adjustable="datalim")
-        axes.set_xticks([])
-        axes.set_yticks([])
+        x, y = (points.min(axis=0) + points.max(axis=0)) / 2
+        axes.update_datalim([(x - half, y - half), (x + half, y + half)])
+        axes.set(xticks=[], yticks=[])
         axes.set_title(title, loc="left", fontsize=font_size, fontweight="bold", color=INK)
         for spine in axes.spines.values():
             spine.set(color=RULE, visible=True)
@@ -105,7 +106,7 @@ def _name_columns(axes, names: Sequence[str], below: Sequence[int] | None, font_
         middles = [(start + end - 1) / 2 for start, end in zip(starts, ends)]
         axes.set_xticks(middles, [str(below[i]) for i in starts], fontsize=font_size)
         for start in starts[1:]:
-            axes.axvline(start - 0.5, 0, -0.05, color=INK, linewidth=1, clip_on=False)
+            axes.axvline(start - 0.5, 0, -0.03, color=INK, linewidth=1, clip_on=False)
         axes.set_xlabel("layer of the head", fontsize=font_size)
 
 

@@ -11,7 +11,7 @@ from ..drawing.marks import bar_look
 from ..drawing.text_table import Estimate, TextTable
 
 _WIDTH, _EM, _LINE = 1180.0, 30.0, 36.0
-_FINDING = 310.0  # how wide a finding is at least, and how long the longest bar
+_FINDING = 270.0  # how wide a finding may be beside the longest name
 _BOLD = 1.05  # times as wide
 
 
@@ -37,28 +37,34 @@ def answer_picture(
     Picture: One head does. (best head 0.90, random twin 0.10)
     """
     body, top = [], 0.0
+    ends = [_ends(measures) for measures in findings.values()]
+    # Rows of one unit have one scale and one 0, so that they can be compared.
+    spans = [(min(low for low, other in ends if other == high), high) for _, high in ends]
     widest = max(text_width(name, _EM) for measures in findings.values() for name in measures)
     start = _FINDING + widest + 40
-    printed = max(
-        text_width(str(value), _EM) for measures in findings.values() for value in measures.values()
+    longest = min(  # as leaves room for the number behind each bar
+        (_WIDTH - start - 12 - text_width(str(value), _EM)) * (high - low) / (max(0.0, *value.numbers) - low)
+        for measures, (low, high) in zip(findings.values(), spans)
+        for value in measures.values()
+        if max(0.0, *value.numbers) > low
     )
-    longest = min(_FINDING, _WIDTH - 20 - printed - start)  # one for all: rows of one unit can be compared
-    for finding, measures in findings.items():
+    for (finding, measures), (least, most) in zip(findings.items(), spans):
         own = max(text_width(name, _EM) for name in measures)
         lines = broken_lines(finding, _EM * _BOLD, start - own - 40)
+        scale = longest / (most - least)
         high = _LINE * max(len(lines), len(measures)) + 20
         if top:
             body.append(f'<path d="M0 {coordinate(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         first = top + (high - _LINE * (len(lines) - 1)) / 2
         bold = ' font-weight="700"'
         body += [text(0, first + _LINE * k, line, extra=bold) for k, line in enumerate(lines)]
-        body += _bars(measures, model, start, longest, top + (high - _LINE * (len(measures) - 1)) / 2)
+        y = top + (high - _LINE * (len(measures) - 1)) / 2
+        body += _bars(measures, model, start, start - least * scale, scale, y)
         top += high
     said = " ".join(
         f"{finding} ({', '.join(f'{name} {value}' for name, value in measures.items())})"
         for finding, measures in findings.items()
     )
-    ends = {_ends(measures)[1] for measures in findings.values()}
     rows = [
         [finding, name, value] for finding, measures in findings.items() for name, value in measures.items()
     ]
@@ -70,7 +76,7 @@ def answer_picture(
         said,
         _EM,
         numbers=(TextTable(["finding", "measure", "value"], rows),),
-        caption=" ".join(filter(None, [caption, "Each row has its own scale." * (len(ends) > 1)])),
+        caption=" ".join(filter(None, [caption, "Not all rows have one scale." * (len(set(spans)) > 1)])),
         wide=True,
     )
 
@@ -81,10 +87,10 @@ def _ends(measures: Mapping[str, Estimate]) -> tuple[float, float]:
     return min(0.0, *numbers), 100.0 if shares else max(1.0, *numbers)
 
 
-def _bars(measures: Mapping[str, Estimate], model: str, start: float, longest: float, y: float) -> list[str]:
-    c, (low, high) = coordinate, _ends(measures)
-    scale = longest / (high - low)
-    zero, body = start - low * scale, []
+def _bars(
+    measures: Mapping[str, Estimate], model: str, start: float, zero: float, scale: float, y: float
+) -> list[str]:
+    c, body = coordinate, []
     for k, (name, value) in enumerate(measures.items()):
         middle, (number, least, most) = y + _LINE * k, value.numbers
         look = bar_look(name if model_of(name) else model)

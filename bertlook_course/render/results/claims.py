@@ -85,18 +85,18 @@ def needs_cell(claim) -> str:
 
 
 def count_verdicts(verdicts: Sequence) -> str:
-    """How many claims hold, do not hold, and cannot be decided.
+    """How many claims hold, do not hold, and cannot be decided; what is true of none is not named.
 
     >>> count_verdicts([])
-    'Of 0 claims 0 hold, 0 do not hold, and 0 cannot be decided here.'
+    'All 0 claims hold.'
     """
     holds, fails, left = (
         sum(verdict.verdict == result for verdict in verdicts) for result in (HOLDS, FAILS, OPEN)
     )
-    hold, do = "holds" if holds == 1 else "hold", "does" if fails == 1 else "do"
-    return (
-        f"Of {len(verdicts)} claims {holds} {hold}, {fails} {do} not hold, and {left} cannot be decided here."
-    )
+    said = f"Of {len(verdicts)} claims {holds} {'holds' if holds == 1 else 'hold'}"
+    said += f", {fails} {'does' if fails == 1 else 'do'} not hold" * bool(fails)
+    said += f", {left} cannot be decided here" * bool(left)
+    return f"All {holds} claims hold." if holds == len(verdicts) else f"{said}."
 
 
 def model_name(verdicts: Sequence) -> str:
