@@ -260,7 +260,8 @@ class Deck(LessonDeck):
         table = TextTable(
             ["score", "best head minus RAKE [95 %]"],
             [[f"{name}: {_ahead(lead)}", lead] for name, lead in self.against_rake.items()],
-            f"Best head of {self.subject} minus RAKE, on the same {self.test.n_texts} texts.",
+            f"On these {self.test.n_texts} texts {'yes' if min(one.low for one in self.against_rake.values()) > 0 else 'not surely'}: best head of "
+            f"{self.subject} minus RAKE.",
         )
         return table_dots(table, axis="best head minus RAKE", line=("a tie", 0.0), model=self.mark)
 
