@@ -10,7 +10,7 @@ import numpy as np
 
 from bertlook_teach.measures import PATTERNS, closing_sep_pairs, looks_alike, next_word_pairs, pair_share
 from bertlook_teach.model import Attention, extract_attention, head_label, model_title
-from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, render_attention_grid
+from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, text
 
 from ..analyses.anatomy import (
     BasisComparison,
@@ -22,11 +22,23 @@ from ..analyses.anatomy import (
     neuron_view,
     participation_ratio,
 )
-from ..claims import Resources, collect_evidence
+from ..claims import FAILS, HOLDS, Resources, collect_evidence
 from ..corpora import load_pairs
 from ..metrics import best_index
-from ..render import Estimate, TextTable, answer_picture, figure_picture, line_looks, small_maps, terms_figure
-from .common import LessonDeck, short_title
+from ..render import (
+    Estimate,
+    TextTable,
+    answer_picture,
+    cards_picture,
+    draw_chips,
+    draw_sign,
+    figure_picture,
+    line_looks,
+    small_maps,
+    terms_figure,
+)
+from ..render.drawing.layout import broken_lines
+from .common import LessonDeck, letter, short_title
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
 _TYPE = 18  # points
@@ -62,13 +74,7 @@ def said_shuffled(attention: Attention, other: Attention) -> str:
 def null_picture(words: Sequence[str], same: np.ndarray, finds: np.ndarray) -> Picture:
     """A head that finds the other *the* and one that likes one *the*, each beside its null model.
 
-    Parameters
-    ----------
-    words : sequence of str
-    same : bool array of shape (query, key)
-        Which words are the same.
-    finds : array of shape (query, key)
-        The map of the first head; of the second all queries look at the second *the*.
+    ``finds`` is the map of the first head, ``same`` says which words are the same.
     """
     likes = np.tile(np.eye(len(words))[3], (len(words), 1))
     maps = {
@@ -105,17 +111,12 @@ def products_picture(products, attention: Attention, query: int, key: int, *, sh
     names = [*(f"dim. {dimension}" for dimension in order), f"{len(products) - shown} others"]
     return figure_picture(
         terms_figure(
-            {
-                f"“{attention.tokens[query]}” meets “{attention.tokens[key]}”": (
-                    terms,
-                    "",
-                )
-            },
+            {f"“{attention.tokens[query]}” meets “{attention.tokens[key]}”": (terms, "")},
             names,
             size=(9.8, 2.2),
         ),
-        f"Products, {model_title(attention.model)}. Their sum, {products.sum():.1f} before rounding, divided by √{len(products)} is the "
-        f"score, {products.sum() / np.sqrt(len(products)):.2f}.",
+        f"Products, {model_title(attention.model)}. Unrounded they add to {products.sum():.1f}; divided by √{len(products)}, that is "
+        f"the score: {products.sum() / np.sqrt(len(products)):.2f}.",
     )
 
 
@@ -135,7 +136,25 @@ def counts_picture() -> Picture:
     }
     return figure_picture(
         terms_figure(panels),
-        "Three made-up heads with eight neurons each: what each neuron adds to the score. The two counts differ when some are negative.",
+        "Three made-up heads with eight neurons each: what each neuron adds to the score.",
+    )
+
+
+def limits_picture() -> Picture:
+    """What a pattern with its null model does not say: a schematic, made of no data."""
+    cards = [
+        (["looks", "≠", "uses"], "That a head is for something", "Lessons 4 and 11 ask what is used."),
+        (["cat", "kitten"], "Related words", "A mask knows spelling, position and segments, not meaning."),
+        (["?", "?", "?"], "Other patterns", "A head that fits none may do what nobody has drawn yet."),
+        (
+            ["3-1", "≠", "3-1"],
+            "BERT-base’s 3-1",
+            "We saw it on two inputs; names do not carry over to other models.",
+        ),
+    ]
+    return cards_picture(
+        [(draw_chips([chips]), name, said) for chips, name, said in cards],
+        "Nor do they say why: a null model rules out one other explanation, not all of them.",
     )
 
 
@@ -186,17 +205,17 @@ class Deck(LessonDeck):
         """Patterns whose best head beats its null model."""
         return [key for key, found in self.best.items() if found[0].value.low > CLEAR]
 
-    @property
-    def missed(self) -> list[str]:
-        """Titles of the others."""
-        return [pattern.title for key, pattern in PATTERNS.items() if key not in self.clear]
-
-    def said_clear(self) -> str:
-        """How many patterns are there."""
-        missed = f"Not: {' and '.join(f'*{title}*' for title in self.missed)}." if self.missed else ""
-        return (
-            f"**{'ABCD'[len(self.clear) // 2]}: {len(self.clear)} of {len(PATTERNS)}**, with the whole interval above .1. "
-            + missed
+    def clear_picture(self) -> Picture:
+        """How many patterns are there, and which, with a mark for each."""
+        body, wide = [], 1030 / len(PATTERNS)
+        for k, (key, pattern) in enumerate(PATTERNS.items()):
+            x = wide * (k + 0.5)
+            body += draw_sign(HOLDS if key in self.clear else FAILS, x, 20, "")[:1]
+            for n, line in enumerate(broken_lines(pattern.title.removeprefix("same word, "), 26, wide)):
+                body.append(text(x, 58 + 30 * n, line, anchor="middle"))
+        said = f"{letter(len(self.clear), [2, 4, 6])}: {len(self.clear)} of {len(PATTERNS)}, with the whole interval above {CLEAR:g}."
+        return Picture(
+            body, 1030, 106, "Patterns that beat their null model", said, 26, caption=said, wide=True
         )
 
     def best_table(self) -> TextTable:
@@ -243,7 +262,10 @@ class Deck(LessonDeck):
         axes.set_ylim(0.4, len(self.best) + 0.6)
         axes.set_xlabel("share of attention on the pattern", fontsize=_TYPE)
         _key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
-        said = f"Dotted: .1. {table.caption}{self._said_same_word()} Bag of words: share in the own text, times evenness."
+        said = (
+            f"{len(self.clear)} of {len(PATTERNS)} exceed {CLEAR:g} (dotted) in {self.subject}. {table.caption}{self._said_same_word()} "
+            "Bag of words: share in its own text, times evenness."
+        )
         return replace(figure_picture(figure, said), numbers=(table,))
 
     def _said_same_word(self) -> str:
@@ -254,10 +276,8 @@ class Deck(LessonDeck):
             head_label(found.layer, found.head)
             for found in (self.others[key] for key in ("same_word", "same_word_across"))
         )
-        who = f" {short_title(self.beside)}'s head for the same word"
-        if here == across:
-            return f"{who}, in its own text and in the other: {here}."
-        return f"{who}: {here}; in the other text: {across}."
+        who = f" {short_title(self.beside)} finds the same word with {here}"
+        return f"{who}." if here == across else f"{who}, in the other text with {across}."
 
     def sep_table(self, vig: Attention) -> TextTable:
         """What the best next-token head does where there is no next token; and where it looks from the last [SEP] of one text."""
@@ -271,7 +291,7 @@ class Deck(LessonDeck):
         return TextTable(
             [f"head {head_label(*where)}", f"{self.name}, share [95 %]"],
             [[title, Estimate(*found.value, ".3f")] for title, found in zip(titles, (every, both, last))],
-            f"n = {every.n} pairs. In Vig's pair the last [SEP] looks at: {looks}.",
+            f"The last [SEP] gives [CLS] {100 * last.value.mean:.1f} % (n = {every.n} pairs). In Vig's pair it looks at {looks}.",
         )
 
     # ---- segments ---------------------------------------------------------------------------------------------
@@ -306,12 +326,12 @@ class Deck(LessonDeck):
         if ours.standard.low <= ours.chance.mean:
             said = "There is no preference to lose."
         else:
-            said = f"{f'{lost:.0f} %' if lost > 0 else 'Nothing'} of the share above chance is lost."
+            said = f"{letter(lost, [1, 50, 95])}: without segment ids {max(lost, 0):.0f} % of its preference (above chance) is lost."
         names = {**_SEGMENTS, "difference": "difference", "chance": "chance"}
         table = TextTable(
-            ["share in the own text", *self._switched()],
+            ["share in its own text", *self._switched()],
             [[title, *(str(getattr(r, name)) for r in self.switches)] for title, name in names.items()],
-            f"n = {ours.n} pairs, [95 %]; head chosen on {self.ours.n - ours.n} others. {said}",
+            f"{said} n = {ours.n} pairs, [95 %]; head chosen on {self.ours.n - ours.n} others.",
         )
         figure, axes = _axes((9.8, 3.1))
         for (title, name), mark, colour in zip(_SEGMENTS.items(), "oD", (LINE, SELECTED)):
@@ -323,29 +343,23 @@ class Deck(LessonDeck):
         axes.axvline(ours.chance.mean, color=MUTED, linestyle=":", linewidth=2, label="chance")
         axes.set(xlim=(0.4, 1), ylim=(-0.5, 1.5))
         axes.set_yticks([1, 0], self._switched(), fontsize=_TYPE)
-        axes.set_xlabel("share in the own text [95 %]", fontsize=_TYPE)
+        axes.set_xlabel("share in its own text [95 %]", fontsize=_TYPE)
         _key(figure)
         return replace(figure_picture(figure, table.caption), numbers=(table,))
 
-    def bag_pictures(self, first: str, second: str) -> dict[str, Picture]:
-        """The map of that head on one pair, with both kinds of segment ids, for a menu."""
-        pictures = {}
+    def bag_picture(self, first: str, second: str) -> Picture:
+        """The map of that head on one pair, with both kinds of segment ids."""
+        maps, scores = {}, []
         for title, segments in _SEGMENTS.items():
             read = extract_attention(self.encoder, first, second, segments=segments)
-            score = float(PATTERNS["bag_of_words"].value(read)[self.bag])
-            drawn = render_attention_grid(
-                read.head(*self.bag),
-                read.tokens,
-                head=self.bag,
-                special=read.special,
-                segment_ids=read.segment_ids,
-                numbers=False,
-                hide_special=True,
-                font_size=24,
-            )
-            said = f"{title}: head {head_label(*self.bag)}, bag-of-words score {score:.2f} on this pair."
-            pictures[title] = replace(drawn, caption=said)
-        return pictures
+            scores.append(float(PATTERNS["bag_of_words"].value(read)[self.bag]))
+            words = np.flatnonzero(~np.array(read.special))
+            maps[title] = read.head(*self.bag)[np.ix_(words, words)], f"bag-of-words score {scores[-1]:.2f}"
+        said = (
+            f"Head {head_label(*self.bag)}: with all zeros the blocks on the diagonal, each text with itself, "
+            f"{'fade' if scores[1] < scores[0] else 'stay'}. Rows look."
+        )
+        return small_maps(maps, said, words=[read.tokens[i] for i in words], size=(9.8, 4.2))
 
     # ---- the answer -------------------------------------------------------------------------------------------
 
@@ -354,13 +368,13 @@ class Deck(LessonDeck):
         (n, of), (excess, _), word = moved(attention, other), self.best["next"], self.best["same_word"][0]
         same = {f"{self.name}, same word": Estimate(word.value.mean, form=".3f")}
         if self.others:
-            same[f"{short_title(self.beside)}, same word"] = Estimate(
-                self.others["same_word"].value.mean, form=".3f"
-            )
+            theirs = self.others["same_word"].value.mean
+            same[f"{short_title(self.beside)}, same word"] = Estimate(theirs, form=".3f")
+        missed = "" if "same_word" in self.clear else "; the same word does not"
         return answer_picture(
             {
-                "A picture alone is not enough: moved words still tell a story.": {
-                    "words in another's place": Estimate.per_cent(n / of, after=" %")
+                "A picture alone can mislead.": {
+                    "words that were moved": Estimate.per_cent(n / of, after=f" % ({n} of {of})")
                 },
                 "A finding beats its null model; the twin does not."
                 if excess.value.low > CLEAR
@@ -370,9 +384,9 @@ class Deck(LessonDeck):
                     ),
                     "random twin": Estimate(self.twins["next"].value.mean),
                 },
-                f"{len(self.clear)} of {len(PATTERNS)} patterns beat theirs by over {CLEAR:g}.": same,
+                f"{len(self.clear)} of {len(PATTERNS)} patterns do{missed}.": same,
             },
-            f"Below the first row: excess over the null model in {self.n_report} pairs that did not choose the head.",
+            f"Below the first row: excess over the null model in {self.n_report} pairs that did not choose the head; {CLEAR:g} is needed.",
         )
 
     # ---- neurons ----------------------------------------------------------------------------------------------
@@ -387,23 +401,27 @@ class Deck(LessonDeck):
             for name, (key, pairs) in looks.items()
         }
 
-    def said_dimensions(self) -> str:
-        """How many dimensions they need as trained."""
+    def dimensions_picture(self, answers: Mapping[str, str]) -> Picture:
+        """How many dimensions they need as trained, and how many the twin's heads need for [SEP]."""
         size = self.encoder.head_size
-        said = "; ".join(
-            f"**{name}** (head {head_label(*where)}) {found.trained * size:.1f} of {size}"
+        needs = {
+            f"{self.name}, {name}, {head_label(*where)}": Estimate(found.trained * size, form=".1f")
             for name, (where, found) in self.bases.items()
-        )
-        return f"For 90 % of the margin: {said}. On average over {len(self.few)} pairs of texts."
-
-    def said_twin_dimensions(self) -> str:
-        """How many the twin's heads need for [SEP]."""
+        }
         used, pairs = (
             self.theirs.values[f"sep {what}"][1::2].sum(axis=0) for what in ("dimensions", "pairs")
         )
-        needed = used / np.maximum(pairs, 1)
-        low, high = (end * self.encoder.head_size for end in (needed.min(), needed.max()))
-        return f"The **random twin's** heads need {low:.1f} to {high:.1f} for `[SEP]`: needing few proves nothing."
+        twins = used / np.maximum(pairs, 1) * size
+        sep, following = (need.value for need in needs.values())
+        found = letter(sep / following, [0.8, 1.25], "ABC")
+        needs["random twin, to [SEP], its heads"] = Estimate(
+            twins.mean(), twins.min(), twins.max(), ".1f", "({} to {})"
+        )
+        return answer_picture(
+            {f"{found}: {answers[found]}.": needs},
+            f"Dimensions, of {size}, for 90 % of the margin; mean of {len(self.few)} pairs of texts. An untrained twin "
+            "needs few as well: needing few proves nothing.",
+        )
 
     def basis_table(self) -> TextTable:
         """The dimensions that the two heads need in three bases."""
@@ -427,8 +445,9 @@ class Deck(LessonDeck):
             turned, trained = (
                 share * self.encoder.head_size for share in (found.rotated.mean(), found.trained)
             )
-            said.append(f"{name} takes {turned:.1f} dimensions instead of {trained:.1f}")
-        return f"After a random rotation, attention {', and attention '.join(said)}."
+            yes = "yes" if found.rotated.min() > found.trained else "no"
+            said.append(f"{name} **{yes}**: {turned:.1f} dimensions instead of {trained:.1f}")
+        return f"For attention {'; '.join(said)}. The SVD basis has the head's own axes, the strongest first."
 
     def position_table(self) -> TextTable:
         """How keys go with position embeddings, in both models."""

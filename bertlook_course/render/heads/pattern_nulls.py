@@ -51,8 +51,8 @@ def pattern_nulls(attention: Attention) -> Picture:
         "model: the mean row of its text, any neighbour as near, or an even spread."
     )
     caption = (
-        "The head that shows each pattern most on this pair of texts. Below, its null model: the mean row of its text, any neighbour as "
-        "near, or an even spread. Rows look; darker means more."
+        "Six patterns, seven columns: the same word is counted in one text and across two. Null models: the mean row of the text; in a "
+        "word, any neighbour at that distance; for [SEP] and bag, an even spread. Rows look; darker means more."
     )
     words = TextTable(
         ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]
