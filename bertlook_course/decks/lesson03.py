@@ -27,6 +27,7 @@ from ..render import (
     map_beside,
     render_offset_bars,
     small_maps,
+    zones_picture,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -34,26 +35,21 @@ CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"
 _DOGS = ("my dog is cute", "he likes eating")  # short: a map of few cells
 _NEIGHBOURS = ("previous", "next")
+_COUNTS = {"A": 1.0, "B": 4.0, "C": 10.0}  # heads that look at a neighbour: where each answer ends
 
 
 # --- what needs no model, and what was published ---------------------------------------------------------------
 def position_table() -> TextTable:
     """Heads of BERT-base that look at the next token, as the paper's plot has them, and what its text says."""
-    said = {}
-    for direction in _NEIGHBOURS:
-        rows = [r for r in read_published("clark_relative_position") if f"{direction} token" in r.quantity]
-        heads = [r for r in rows if r.head]
-        in_text = ", ".join(r.layer for r in rows if "text" in r.quantity)
-        said[direction] = heads, in_text, ", ".join(r.layer for r in heads if float(r.value) > 0.5)
-    _, in_text, in_plot = said["previous"]
-    assert in_text == in_plot, "the sentence below says that text and plot agree on the previous token"
-    heads, in_text, in_plot = said["next"]
+    rows = [r for r in read_published("clark_relative_position") if "next token" in r.quantity]
+    heads = [r for r in rows if r.head]
+    in_text = ", ".join(r.layer for r in rows if "text" in r.quantity)
+    in_plot = ", ".join(r.layer for r in heads if float(r.value) > 0.5)
     return TextTable(
         ["head", "share"],
         [[f"head {r.layer}-{r.head}", Estimate(float(r.value))] for r in heads],
-        f"To the next token, read off a plot, good to about 0.02. In the plot, over .5: layers {in_plot}. In the text: "
-        f"layers {in_text}. To the previous token both say layers {said['previous'][1]}. "
-        "Clark et al. (2019) and their notebook.",
+        f"Heads that look at the next token, read off the plot (good to about 0.02). Over half there: layers {in_plot}. The text says "
+        f"layers {in_text}.",
     )
 
 
@@ -261,33 +257,32 @@ class Deck(LessonDeck):
             for layer, head in np.argwhere(self.profile.mean(name) > 0.5)
         ]
 
-    @property
-    def neighbour_letter(self) -> str:
-        return letter(len(self.neighbour_heads), [1, 4, 10])
+    def neighbour_picture(self, *, voted: bool = True) -> Picture:
+        """How many these are on the axis of the vote, and which; or the axis alone."""
+        zones = _COUNTS | {"D": float(self.encoder.n_layers * self.encoder.n_heads)}
+        if not voted:
+            return zones_picture(zones, {}, "number of heads")
+        found = letter(len(self.neighbour_heads), list(_COUNTS.values()))
+        each = ", ".join(f"{head} {share.value:.3f} to the {to}" for head, to, share in self.neighbour_heads)
+        said = f"{found}: {each or 'none'}. n = {self.profile.n}; uniform {self.profile.mean('previous, uniform').mean():.3f}."
+        count = Estimate(len(self.neighbour_heads), form=".0f", after=" heads")
+        return zones_picture(zones, {self.name: count}, said)
 
-    def said_neighbours(self) -> str:
-        """These heads as a list in Markdown."""
-        lines = [
-            f"- at the {name} token: "
-            + "; ".join(f"**{head}** {share}" for head, to, share in self.neighbour_heads if to == name)
-            for name in _NEIGHBOURS
-        ]
-        even = self.profile.mean("previous, uniform").mean()
-        return (
-            f"**{self.neighbour_letter}: {len(self.neighbour_heads)} heads.**\n\n"
-            + "\n".join(lines)
-            + f"\n\nShare [95 %], n = {self.profile.n}; uniform attention gives {even:.3f}."
-        )
-
-    def said_just_below(self) -> str:
-        """The head that comes nearest to half without reaching it."""
-        below = {
-            (to, *best_index(shares)): shares.max()
-            for to, name in (("previous", "previous"), ("next", "next"))
-            for shares in [np.where(self.profile.mean(name) < 0.5, self.profile.mean(name), 0)]
-        }
-        to, *head = max(below, key=below.get)
-        return f"Head {head_label(*head)} just misses half: {max(below.values()):.3f} to the {to} token."
+    def neighbour_maps(self) -> Picture:
+        """What every head gives the previous and the next token, and the head that comes nearest to half without reaching it."""
+        maps, below = {}, {}
+        for name in _NEIGHBOURS:
+            shares = self.profile.mean(name)
+            found = [f"{head} {share.value:.2f}" for head, to, share in self.neighbour_heads if to == name]
+            maps[f"to the {name} token"] = shares, "over half: " + (", ".join(found) or "none")
+            under = np.where(shares < 0.5, shares, 0)
+            below[under.max()] = (
+                f"{head_label(*best_index(under))} just misses half: {under.max():.3f} to the {name} token"
+            )
+        said = f"A cell is a head: layers down, heads across; darker is more. Head {below[max(below)]}."
+        square = self.encoder.n_layers == self.encoder.n_heads
+        words = [str(k + 1) for k in range(self.encoder.n_heads)] if square else ()
+        return small_maps(maps, said, words=words, size=(9.8, 4.2))
 
     def position_maps(self) -> dict[str, np.ndarray]:
         """What each head gives its neighbours and the token itself, for a head map."""
@@ -316,13 +311,15 @@ class Deck(LessonDeck):
         return TextTable(
             ["to", f"{self.name}, best head", "random twin, best head", "uniform (baseline)"],
             body,
-            f"Heads chosen on {self.halves[0].n} texts, share [95 %] on {self.halves[1].n} others. {self._said_learnt()}",
+            f"{self._said_learnt()} Heads chosen on {self.halves[0].n} texts, share [95 %] on {self.halves[1].n} others.",
         )
 
     def _said_learnt(self) -> str:
         """Whether it takes training to look at a neighbour."""
-        who = f"Only {self.subject} has" if self._learnt_next()[-1] else "Neither model has"
-        return f"{who} learnt to look at a neighbour."
+        *_, twin, learnt = self._learnt_next()
+        even = self.profile.mean("next, uniform").mean()
+        who = f"Only {self.subject} has" if learnt else "Neither model has"
+        return f"{letter(twin, [1.5 * even, 0.5], 'CBA')}: {who[0].lower()}{who[1:]} learnt to look at a neighbour."
 
     def _learnt_next(self) -> tuple[float, float, float, float, bool]:
         """What the best next-token heads give, chosen elsewhere: the model's, with its interval, the twin's, and whether that is learnt."""
@@ -389,8 +386,8 @@ class Deck(LessonDeck):
         """How much does the layer give that gives one kind of token most?"""
         kind = sink_of(self.profile)
         return (
-            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and punctuation. "
-            "The layer with the largest share gives ..."
+            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other marks. "
+            "Its best layer gives ..."
         )
 
     def sink_choices(self) -> dict[str, str]:
@@ -403,29 +400,21 @@ class Deck(LessonDeck):
             "D": "over half",
         }
 
-    def said_sink(self, recording) -> str:
-        """How much it is, in the model beside it as well, and whether layers 6 to 9 of a recorded BERT-base give [SEP] over half."""
+    def sink_picture(self, *, voted: bool = True) -> Picture:
+        """How much it is on the axis of the vote; or the axis alone."""
+        even = _even(self.profile, sink_of(self.profile))
+        zones = {"A": round(2 * even, 2), "B": round(10 * even, 2), "C": 0.5, "D": 1.0}
+        if not voted:
+            return zones_picture(zones, {}, "share, logarithmic", least=0.01)
         kind = sink_of(self.profile)
         found = self.profile.layer_mean(kind)
-        top = Estimate(*(values[found[0].argmax()] for values in found), ".3f")
-        times = top.value / _even(self.profile, kind)
-        answer = "D" if top.value > 0.5 else "C" if times >= 10 else "B" if times >= 2 else "A"
-        over = _layers(self._on_recorded_texts(recording, recording).layer_mean("sep")[0] > 0.5)
-        still = "**yes**" if {"6", "7", "8", "9"} <= set(over) else "**no**"
-        return (
-            f"**{answer}: {top}**, {times:.0f} times uniform (n = {self.profile.n} texts). "
-            f"BERT-base, short inputs: {still}, over half in layers {', '.join(over) or 'none'}.{self._other_sink()}"
+        layer = found[0].argmax()
+        top = Estimate(*(values[layer] for values in found), ".3f")
+        answer = next((one for one, end in zones.items() if top.value < end), "D")
+        said = (
+            f"{answer}: layer {layer + 1}, {top.value / even:.0f} times uniform (n = {self.profile.n} texts)."
         )
-
-    def _other_sink(self) -> str:
-        if self.other is None:
-            return ""
-        kind = sink_of(self.other)
-        curve = self.other.layer_mean(kind)[0]
-        return (
-            f" {short_title(self.beside)} gives most to {_token(kind)}: {curve.max():.3f} in layer {curve.argmax() + 1}, "
-            f"{curve.max() / _even(self.other, kind):.0f} times uniform."
-        )
+        return zones_picture(zones, {self.name: top}, said, least=0.01)
 
     def sep_pictures(self, recording) -> dict[str, Picture]:
         """Who looks at [SEP], by layer, for a menu; beside it a recorded map of BERT-base's layer where [SEP] does most."""
@@ -495,19 +484,18 @@ class Deck(LessonDeck):
         wide, one = np.exp(self.profile.mean("entropy")), ".0f"
         return answer_picture(
             {
-                f"At neighbours: {len(self.neighbour_heads)} of {n_heads} heads give over half to one. The best"
-                f"{', learnt' if learnt else ''}:": {
+                f"{len(self.neighbour_heads)} of {n_heads} heads look mostly at a neighbour{'; learnt' if learnt else ''}.": {
                     f"{self.name}, next token": Estimate(best, low, high),
                     "random twin": Estimate(twin),
                 },
-                "At special tokens and punctuation.": {
-                    self.name: Estimate(*marks),
+                f"{'Most' if marks[0] > 0.5 else 'Much'} goes to special tokens and punctuation.": {
+                    f"{self.name}, all heads": Estimate(*marks),
                     "baseline: uniform": Estimate(even[0]),
                 },
-                "Some narrowly, some broadly.": {
-                    "sharpest head": Estimate(wide.min(), form=".1f", after=" tokens"),
-                    "broadest head": Estimate(wide.max(), form=one, after=" tokens"),
-                    "length of the texts": Estimate(self.lengths.mean(), form=one, after=" tokens"),
+                "Some look narrowly, some broadly.": {
+                    f"{self.name}, sharpest head": Estimate(wide.min(), form=".1f", after=" tokens"),
+                    f"{self.name}, broadest head": Estimate(wide.max(), form=one, after=" tokens"),
+                    "baseline: the whole text": Estimate(self.lengths.mean(), form=one, after=" tokens"),
                 },
             },
             f"The largest share of a layer goes to {self._said_sinks()}.".replace("`", ""),

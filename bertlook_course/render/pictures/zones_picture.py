@@ -13,6 +13,9 @@ from ..drawing.marks import MODELS, OTHERS
 from ..drawing.text_table import Estimate
 
 _LEFT, _RIGHT, _ROW = 256.0, 1006.0, 42.0
+_HALO = (
+    f' paint-order="stroke" stroke="{PAPER}" stroke-width="7"'  # the end of a zone may lie behind a number
+)
 
 
 def zones_picture(
@@ -69,7 +72,7 @@ def zones_picture(
             text(_LEFT - 16, y, name, anchor="end"),
             f'<path d="M{c(low)} {c(y)}H{c(end)}" stroke="{INK}" stroke-width="4"/>',
             draw_mark(name, x, y),
-            text(x + (20 if right else -20), y, str(value), anchor="start" if right else "end"),
+            text(x + (20 if right else -20), y, str(value), anchor="start" if right else "end", extra=_HALO),
         ]
     spoken = "; ".join(f"{name}: {value}" for name, value in measured.items())
     return Picture(body, WIDE, high, "What was measured", f"{spoken}. {said}", TYPE, caption=said, wide=True)
