@@ -134,7 +134,7 @@ class Deck(LessonDeck):
         answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
         return (
             f"The answer for {self.subject}: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
-            f"layer, against {100 * chance:.0f} % by chance. The random twin's heads are all alike (slide 14)."
+            f"layer, against {100 * chance:.0f} % by chance. The random twin's heads hardly differ at all (slide 14)."
         )
 
     def family_picture(self) -> Picture:
