@@ -81,8 +81,8 @@ def test_01_a_row_of_weights_is_the_softmax_of_query_times_keys():
 
 def test_03_one_head_looks_back_and_two_look_on():
     back, on = neighbours(-1), neighbours(1)
-    assert back[0, 0] == pytest.approx(*on_slide("03", r"previous token: 1-1 ([\d.]+) \["), abs=THIRD_PLACE)
-    fourth, sixth = on_slide("03", r"next token: 1-4 ([\d.]+) \[[^\]]*\]; 1-6 ([\d.]+) \[")
+    assert back[0, 0] == pytest.approx(*on_slide("03", r"B: 1-1 ([\d.]+) to the previous"), abs=THIRD_PLACE)
+    fourth, sixth = on_slide("03", r"1-4 ([\d.]+) to the next, 1-6 ([\d.]+) to the next")
     assert (on[0, 3], on[0, 5]) == pytest.approx((fourth, sixth), abs=THIRD_PLACE)
     assert (back > 0.5).sum() == 1 and (on > 0.5).sum() == 2
 
@@ -99,13 +99,14 @@ def test_03_card_where_attention_goes_by_layer():
 
 def test_03_sep_in_the_layer_that_gives_it_most():
     assert shares(is_token("[SEP]")).mean(axis=1).max() == pytest.approx(
-        *on_slide("03", r"D: ([\d.]+) \[[^\]]*\], 33 times uniform"), abs=THIRD_PLACE
+        *on_slide("03", r"specimen: ([\d.]+) \[[^\]]*\]\. D: layer 4, 33 times uniform"), abs=THIRD_PLACE
     )
 
 
 def test_03_special_tokens_and_marks_take_more_than_half():
     assert shares(is_token("[CLS]", "[SEP]", ".", ",")).mean() == pytest.approx(
-        *on_slide("03", r"special tokens and punctuation\. \(specimen ([\d.]+) \["), abs=SECOND_PLACE
+        *on_slide("03", r"special tokens and punctuation\. \(specimen, all heads ([\d.]+) \["),
+        abs=SECOND_PLACE,
     )
 
 
