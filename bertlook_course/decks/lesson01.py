@@ -29,7 +29,7 @@ from ..render import (
     rivals_figure,
     small_maps,
 )
-from .common import LessonDeck, pretrained, short_title
+from .common import LessonDeck, pretrained, short_title, subject
 
 SHORT = "The cat saw a bird."
 
@@ -99,7 +99,7 @@ def said_scores(scores: np.ndarray, tokens: Sequence[str], at: int) -> str:
     best = int(np.delete(scores[at], at).argmax())
     best += best >= at
     return (
-        f"The framed row: “{tokens[at]}” scores “{tokens[best]}” <b>{scores[at, best]:.1f}</b>.<br><br>The other way round, "
+        f"The framed row, not yet divided: “{tokens[at]}” scores “{tokens[best]}” <b>{scores[at, best]:.1f}</b>.<br><br>The other way round, "
         f"“{tokens[best]}” scores “{tokens[at]}” {scores[best, at]:.1f}: a score is not mutual."
     )
 
@@ -154,7 +154,7 @@ def readings_picture(attention) -> Picture:
     back = np.tril(both) / np.tril(both).sum(axis=1, keepdims=True)
     maps = {
         "BERT looks both ways": (both, f"head {head_label(*broad)}"),
-        "GPT looks back only": (back, f"{head_label(*broad)}, later tokens hidden"),
+        "as in GPT: back only": (back, f"{head_label(*broad)}, later tokens hidden"),
         "A sink: [SEP]": (weights[sink], f"head {head_label(*sink)}: {100 * share:.0f} %"),
     }
     said = f"The specimen on “{SHORT}”; rows look, columns are looked at."
@@ -232,7 +232,7 @@ class Deck(LessonDeck):
         }
         return figure_picture(
             rivals_figure(panels, "per cent right; line: 95 % interval"),
-            f"Left: 15 % of the pieces of {ours['n_texts']} sentences were chosen, most of them hidden. Right: {ours['n_pairs']} pairs; is "
+            f"BERT's two tasks, done by {subject(self.guesser)}. Left: 15 % of the pieces of {ours['n_texts']} sentences were chosen, most of them hidden. Right: {ours['n_pairs']} pairs; is "
             "the true next sentence preferred to one drawn from elsewhere?",
         )
 
@@ -311,6 +311,6 @@ class Deck(LessonDeck):
                     "× length": Estimate(carried[query, key]),
                 },
             },
-            f"Second row: {best.n} short sentences that did not choose the head. Others: “{SHORT}”, one head; the third, where it loses most.",
+            f"Second row: {best.n} short sentences that did not choose the head; slide 19 has longer texts. Others: “{SHORT}”, one head; the third, where it loses most.",
             model=self.mark or "",
         )

@@ -17,6 +17,7 @@ from ..published import published_gradients, published_layers, published_norm_sh
 from ..render import Estimate, TextTable, answer_picture, figure_picture, interval_curves, zones_picture
 from .common import LessonDeck, short_title, subject
 from .lesson04_norms import (
+    KINDS,
     Statistic,
     banded,
     correlations,
@@ -394,14 +395,25 @@ class Deck(LessonDeck):
 
     def said_answer(self) -> str:
         """How many rows came out."""
-        one = "" if self.stands_in else "; length and gradient are one observation"
-        said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} rows came out{one}.** "
+        one = "" if self.stands_in else " (length and gradient are one observation)"
+        said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} predictions hold**{one}. **Side effect:** {self.spread} "
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
-        return said + (
-            "A unit of weight on `[SEP]` does little; but so much lies there that taking its value away turns the others "
-            f"{self._there('zeroing', turn)[0]:.0f} times as far as taking another token's."
+        return f"{said}A unit of weight on `[SEP]` does little, but much weight lies there: without its value the others turn far."
+
+    @property
+    def spread(self) -> str:
+        """What comes from [SEP] in the single heads that give it half of their weight or more."""
+        values = self.ours["norms"].values
+        weight, added = (
+            {kind: values[f"{name}_{kind}"].mean(axis=0) for kind in KINDS if f"{name}_{kind}" in values}
+            for name in ("weight", "added")
         )
+        rests = weight["sep"] / sum(weight.values()) >= 0.5
+        if not rests.any():
+            return "no head gives `[SEP]` half of its weight."
+        left = 100 * (added["sep"] / sum(added.values()))[rests]
+        return f"in {rests.sum()} heads with half of their weight on `[SEP]` or more, {left.min():.0f} to {left.max():.0f} % of what they add comes from there."
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -449,7 +461,10 @@ class Deck(LessonDeck):
             said = "it shrinks, so short vectors explain part of it"
         else:
             said = "it does not shrink, so short vectors do not explain it"
-        return f"In {subject(self.graded)} {before:+.2f} becomes {after:+.2f}: {said}."
+        yes = "Yes. " if before <= -0.1 else ""
+        return (
+            f"{yes}In {subject(self.graded)} {before:+.2f}; among equally long vectors {after:+.2f}: {said}."
+        )
 
     def rollout_table(self) -> TextTable:
         """The share of [SEP] in the last layer by both rollouts."""
@@ -474,4 +489,8 @@ class Deck(LessonDeck):
         weight, norm = (
             banded(self.ours["norms"], just(name))[0] for name in ("rollout_sep", "rollout_norms_sep")
         )
-        return f"In {self.subject}, `[SEP]`'s share by norms is {100 * norm / weight:.0f} % of its share by weights."
+        own = self._there("surface", layer_means("sep_to_sep"))[0]
+        return (
+            f"It hides how long the vectors are: in {self.subject}, `[SEP]`'s share by norms is {100 * norm / weight:.0f} % of its share by "
+            f"weights. In the toy `[SEP]` looks at itself; here it gives itself {own:.2g} (layer {self.resting + 1}), so rollout leaves {weight:.2f}."
+        )

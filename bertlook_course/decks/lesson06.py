@@ -427,7 +427,7 @@ class Deck(LessonDeck):
         return answer_picture(
             {
                 "In general, no head does.": row(whole, "all"),
-                f"{some}. Objects:": row(dobj, "dobj"),
+                f"{some}. Direct objects:": row(dobj, "dobj"),
                 "A top score says little.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
                     "random twin, chosen elsewhere": share(rare.twin, rare.twin_low, rare.twin_high),

@@ -20,11 +20,13 @@ from ..render import (
     Estimate,
     TextTable,
     answer_picture,
+    arcs_of,
     count_verdicts,
     figure_picture,
     learning_figure,
     pair_grids,
     points_figure,
+    render_arcs,
     score_cell,
     signed_gain,
     small_maps,
@@ -38,6 +40,8 @@ PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "attention only": "attention only",
     "attention and words": "attention + GloVe",
 }
+
+PAIRS = {"uniform": "any unlinked pair", "distance-matched": "unlinked, same distance"}  # as drawn: as said
 
 CONTROLS = ("right-branching", "distances and words", "random attention and words")
 
@@ -79,8 +83,8 @@ class Deck(LessonDeck):
         shape = (2, self.encoder.n_layers, self.encoder.n_heads)
         forth, back = np.abs(self.probe.between).reshape(shape)
         maps = [
-            ("|w|, dependent looks", back),
-            ("|w|, governor looks", forth),
+            ("size of weight, dependent looks", back),
+            ("size of weight, governor looks", forth),
         ]
         return dict(maps if self.largest[0] else reversed(maps))
 
@@ -91,6 +95,27 @@ class Deck(LessonDeck):
             f"which is not a word: `[CLS]` and `[SEP]` stand for it, each with {2 * self.n_heads}. Fitted on {self.found.n_train} "
             f"sentences, scored on {self.found.n_test} of other documents."
         )
+
+    def tree_picture(self) -> Picture:
+        """A short sentence, of the scored ones, with about as many governors found as in all: the treebank's arcs above, the probe's below."""
+        _, trees = halves_by_document(self.resources.treebank)
+        every, cases = self.scores["attention only"].uas, []
+        for number, (read, answers) in enumerate((one, self.probe.predict(one)) for one in self.scored):
+            right = (answers == read.governors)[read.counted]
+            if 7 <= len(right) <= 9:
+                cases.append((abs(right.mean() - every), number, right, read, answers))
+        _, number, right, read, answers = min(cases)
+        tree = trees[number]
+        arcs = arcs_of(tree, np.where(answers < len(read), answers, -1))
+        arcs["arcs"] = [arc | {"relation": ""} for arc in arcs["arcs"] if read.counted[arc["dependent"]]]
+        arcs["words"] = arcs["words"][: np.flatnonzero(read.counted)[-1] + 1]
+        said = (
+            f"Above: the treebank. Below: what {self.subject}'s attention-only probe names. With the root, which has no arc, "
+            f"{right.sum()} of {len(right)} words get their governor; in all sentences, {100 * every:.0f} %."
+        )
+        for i in (i for i, j in enumerate(answers) if i < j < len(read) and answers[j] == i):
+            said += f" “{tree.words[i]}” and “{tree.words[answers[i]]}” name each other: no tree is enforced."
+        return replace(render_arcs(arcs, font_size=34), caption=said, wide=True)
 
     @property
     def leads(self) -> dict[str, str]:
@@ -142,18 +167,14 @@ class Deck(LessonDeck):
     def fits_sentence(self) -> str:
         """How the fits ended; beside another model, what the rival finds with the word vectors of each."""
         fits = self.found.fits
-        stopped = ", ".join(how.split()[0] for name, how in fits.items() if name.startswith("distances"))
-        unfinished = [name for name, how in fits.items() if how == probing.NOT_CONVERGED]
-        ended = "not converged: " + ", ".join(unfinished) if unfinished else "converged"
-        seeds = [100 * score.uas for score in self.found.seeds.values()]
-        rounds, attention = (
-            f"stopped after {stopped} rounds",
-            f"{ended} (attention only: penalty {self.probe.l2:g})",
-        )
+        unfinished = ", ".join(name for name, how in fits.items() if how == probing.NOT_CONVERGED)
+        ended = f"not converged: {unfinished}" if unfinished else "converged"
         if self.other is None:
+            stopped = ", ".join(how.split()[0] for name, how in fits.items() if name.startswith("distances"))
+            seeds = [100 * score.uas for score in self.found.seeds.values()]
             return (
-                f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), {rounds},\n"
-                f"chosen on validation documents. The probes with attention: {attention}."
+                f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), stopped after {stopped} "
+                f"rounds,\nchosen on validation documents. The probes with attention: {ended} (attention only: penalty {self.probe.l2:g})."
             )
         return (
             f"**Distances and words** reads each model's own word vectors: {100 * self.scores['distances and words'].uas:.0f} % with "
@@ -195,24 +216,27 @@ class Deck(LessonDeck):
         return TextTable(
             ["probe", *self.models, "made-up grammar"],
             [[name, *map(score_cell, row)] for name, row in self.controlled.items()],
-            f"UAS in per cent [95 %]; n = {self.scores['attention only'].n_words:,} words. With words the twin keeps the trained "
-            f"embeddings. Made-up grammar, rival “always the first word”: {self.first_word:.1f}.",
+            f"UAS in per cent [95 %]; n = {self.scores['attention only'].n_words:,} words. With words the twin keeps the trained embeddings.",
         )
 
     def selectivity_sentence(self) -> str:
         """The treebank minus the made-up grammar, on the model and on a larger treebank, by the name of the model that was measured."""
-        ours = ", ".join(
-            f"{name} {100 * (row[0].uas - row[2].uas):+.0f}" for name, row in self.controlled.items()
+        made_up = [100 * row[2].uas for row in self.controlled.values()]
+        ours = " and ".join(f"{100 * (row[0].uas - row[2].uas):+.0f}" for row in self.controlled.values())
+        who = "the attention" if made_up[0] < self.first_word else "the probe, too"
+        said = (
+            f"**Without words, {who}.** “Always the first word” finds {self.first_word:.1f} % of the made-up grammar, this probe "
+            f"{made_up[0]:.1f}; **with words** it finds {made_up[1]:.1f}: it learns by itself. Selectivity (treebank minus made-up "
+            f"grammar): {ours} points"
         )
-        said = f"**Selectivity**, treebank minus made-up grammar: {ours} points."
         ewt = self.quoted("probes")
         if ewt is None:
-            return said
+            return f"{said}."
         alone, both = (
             ewt.value(name, "value").value - ewt.value(f"{name}, made-up", "value").value
             for name in ("attention only", "attention and words")
         )
-        return f"{said} On another treebank (EWT), {ewt.whose}: {alone:+.0f} and {both:+.0f} ({ewt.page})."
+        return f"{said}; on EWT, {ewt.whose}, {alone:+.0f} and {both:+.0f} ({ewt.page})."
 
     def shifted_sentence(self) -> str:
         """What it costs to read each candidate with its neighbour's vector, as released."""
@@ -235,7 +259,7 @@ class Deck(LessonDeck):
         missed = f"; {before} give {100 * curve[before].uas:.1f} %" if before else ""
         return (
             f"**{letter(needed, (10, 30, 90))}**: nine tenths of {100 * final:.1f} % is {90 * final:.1f} %. Of {', '.join(map(str, curve))} "
-            f"sentences, **{needed}** are the first that are enough: {100 * curve[needed].uas:.1f} %{missed}."
+            f"sentences, **{needed}** is the first number that is enough: {100 * curve[needed].uas:.1f} %{missed}."
         )
 
     def learning_picture(self) -> Picture:
@@ -244,12 +268,12 @@ class Deck(LessonDeck):
         curves = self.found.curves
         figure = learning_figure(curves, baseline=baseline, tenths="attention only")
         *_, before, last = curves["attention only"]
-        steps = ", ".join(
-            f"{name} {100 * (curve[last].uas - curve[before].uas):+.1f}" for name, curve in curves.items()
-        )
+        gains = {name: 100 * (curve[last].uas - curve[before].uas) for name, curve in curves.items()}
+        steps = ", ".join(f"{name} {gain:+.1f}" for name, gain in gains.items())
+        rises = "Yes, a little: from" if 0 < min(gains.values()) and max(gains.values()) < 3 else "From"
         return figure_picture(
             figure,
-            f"{self.Subject}, scored on {self.found.n_test} sentences [95 %]. From {before} to {last} sentences, points of UAS: {steps}.",
+            f"{rises} {before} to {last} sentences, in points: {steps}. {self.Subject}, scored on {self.found.n_test} sentences [95 %].",
         )
 
     def pairs_picture(self) -> Picture:
@@ -281,7 +305,7 @@ class Deck(LessonDeck):
         rows = []
         for name, row in pairs.items():
             cells = (Estimate(100 * s.accuracy, 100 * s.low, 100 * s.high, ".1f") for s in row)
-            rows.append([name, f"{row[0].n_pairs:,}", *cells])
+            rows.append([PAIRS[name], f"{row[0].n_pairs:,}", *cells])
         return TextTable(
             ["unlinked pairs", "n", "distance rule", "all heads", "random twin"],
             rows,
@@ -310,8 +334,7 @@ class Deck(LessonDeck):
 
     def verdict_count(self) -> str:
         """How many claims hold, and what tries them on all documents."""
-        counted = count_verdicts(self.verdicts).replace(", and 0 cannot be decided here", "")
-        return f"{counted} On all documents: `{self.claims_command}`."
+        return f"{count_verdicts(self.verdicts)} On all documents: `{self.claims_command}`."
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -379,7 +402,7 @@ class Deck(LessonDeck):
         return TextTable(
             [f"undirected links, {self.name}", "UUAS [95 %]"],
             [[name, Estimate(100 * s.uuas, 100 * s.low, 100 * s.high, ".1f")] for name, s in links.items()],
-            f"Without punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Stopped on validation documents ({trained}). BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
+            f"UUAS: the share of links found, without direction. No punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Stopped on validation documents ({trained}). BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
         )
 
 

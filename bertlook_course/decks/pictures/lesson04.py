@@ -116,7 +116,7 @@ def turned_picture(weights: np.ndarray, values: np.ndarray) -> Picture:
     shares = [f"{100 * weight:.0f} %" for weight in weights]
     names = [f"token {k + 1}, {share} of the weight" for k, share in enumerate(shares)]
     figure, turned = turn_figure(weights[:, None] * values, names)
-    said = f"Token 3 gets {shares[-1]} of the weight. Without its value the output turns by {turned:.0f} of 90 degrees: its vector is short."
+    said = f"Token 3 gets {shares[-1]} of the weight. Without its value the output turns by {turned:.0f} degrees: its vector is short."
     return figure_picture(figure, said)
 
 
@@ -138,9 +138,11 @@ def rollout_picture(rollout: Callable, layer: np.ndarray) -> Picture:
     maps = {}
     for depth in (1, 2, 6):
         mixed = rollout([layer] * depth)
-        maps[f"{depth} layer{'s' * (depth > 1)}"] = (mixed, f"to [SEP]: {mixed[0, -1]:.2f}")
-    said = f"Each layer gives [SEP] {layer[0, -1]:.2f}. One layer passes half of that on; after six, nearly all of it has arrived."
-    return small_maps({"a layer": (layer, f"to [SEP]: {layer[0, -1]:.2f}")} | maps, said, size=(9.8, 2.9))
+        maps[f"rollout, {depth}"] = (mixed, f"last column: {mixed[0, -1]:.2f}")
+    said = f"Each layer gives [SEP], the last column, {layer[0, -1]:.2f}. One layer passes half of that on; after six, nearly all of it has arrived."
+    return small_maps(
+        {"each layer": (layer, f"last column: {layer[0, -1]:.2f}")} | maps, said, size=(9.8, 2.9)
+    )
 
 
 # --- what came out ----------------------------------------------------------------------------------------------
@@ -178,7 +180,8 @@ def came_out_picture(deck: Deck) -> Picture:
             text(836, y, f"{ours.value:.{2 if ours.value > 0.1 else 3}f}", anchor="end"),
         ]
     table = deck.answer_table()
-    caption = f"Circle: {deck.name}, n = {deck.n_texts} texts; square: random twin. Each row beside its own line, logarithmic."
+    undecided = table.caption.partition(" texts.")[2]
+    caption = f"Circle: {deck.name}, n = {deck.n_texts} texts; square: random twin. Each row has its own logarithmic scale.{undecided}"
     said = " ".join(f"{row[0]}, {row[1]}: {row[-1]}." for row in table.rows)
     high = 46 + 72.0 * len(table.rows)
     return Picture(

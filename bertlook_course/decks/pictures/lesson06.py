@@ -205,8 +205,11 @@ def uncounted_picture(deck: Deck) -> Picture:
     """How much of each head's attention no answer uses; framed: the head that finds most of pobj."""
     removed, chosen, c = 100 * deck.answers.removed, deck.stanford["pobj"].in_sample_choice, coordinate
     n_layers, n_heads = removed.shape
-    grid = Grid(90, 42, n_layers, n_heads, (_WIDE - 94) / n_heads, 252 / n_layers, _EM)
-    body = [text(0, grid.top - 24, "layer", fill=MUTED), *grid.numbered(gap=0.8, fill=MUTED)]
+    grid = Grid(150, 42, n_layers, n_heads, (_WIDE - 154) / n_heads, 252 / n_layers, _EM)
+    body = [
+        text(0, y, said, fill=MUTED) for y, said in ((grid.top - 24, "head →"), (grid.top + 21, "layer ↓"))
+    ]
+    body += [*grid.numbered(gap=0.8, fill=MUTED)]
     body += grid.cells(
         lambda i, j: Cell(magnitude_colour(removed[i, j] / 100), written=f"{removed[i, j]:.0f}"),
         range(1, n_layers + 1),
@@ -217,7 +220,7 @@ def uncounted_picture(deck: Deck) -> Picture:
         f'<rect x="{c(x)}" y="{c(y)}" width="{c(grid.across)}" height="{c(grid.down)}" fill="none" stroke="{SELECTED}" stroke-width="5"/>'
     )
     said = (
-        f"How sure the head was. Attention to [CLS], [SEP] and the word itself is not counted: {removed.mean():.0f} % on average, "
+        f"A cell: per cent of a head's attention that is not counted, as it goes to [CLS], [SEP] or the word itself. Mean {removed.mean():.0f} %, "
         f"{removed.min():.0f} to {removed.max():.0f} % by head of {deck.subject}. Framed: the best head for pobj."
     )
     return Picture(body, _WIDE, grid.bottom + 4, "What is not counted", said, _EM, wide=True)

@@ -113,7 +113,7 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same model before training", 430, y - 12, "end"),
-        (680, 50, "bar: 95 % interval over texts:", "19 of 20 hold the true mean", 690, y - 6, "start"),
+        (710, 50, "bar: 95 % interval over texts:", "19 of 20 hold the true mean", 690, y - 5, "start"),
         (
             520,
             300,
@@ -124,7 +124,7 @@ def ledger_line_picture() -> Picture:
             "end",
         ),
         (570, 300, "circle:", "our model", 633, y + 14, "start"),
-        (710, 300, "disc: holds; cross: not;", "empty: undecided", 925, y + 18, "start"),
+        (710, 300, "tick: holds; cross: not;", "question mark: undecided", 925, y + 18, "start"),
     )
     body = [
         text(0, y - 16, "Some head does this"),
@@ -133,7 +133,7 @@ def ledger_line_picture() -> Picture:
         f'<path d="M580 {c(y)}H690" stroke="{blue}" stroke-width="6"/>',
         f'<circle cx="635" cy="{c(y)}" r="10" fill="{PAPER}" stroke="{blue}" stroke-width="3"/>',
         f'<rect x="421" y="{c(y - 9)}" width="18" height="18" fill="{grey}"/>',
-        text(635, y - 34, ".34 [.27, .41]", anchor="middle"),
+        text(620, y - 34, ".34 [.27, .41]", anchor="middle"),
         text(line, y + 44, "needs > .20", anchor="middle", fill=MUTED),
         *draw_sign(HOLDS, 925, y, "holds"),
     ]

@@ -30,14 +30,15 @@ _WIDTH, _EM, _ROW = 1180.0, 30.0, 28.0  # of the picture of pairs, its type, a l
 
 
 def published_probes() -> TextTable:
-    """Table 3 of Clark et al. (2019) as printed, the weakest first; the structural probe in words, as its score is another one."""
+    """Table 3 of Clark et al. (2019) as printed, the weakest first, without the structural probe: its score is another one."""
     rows = [row for row in read_published("clark_table3_probes") if row.exactness == "printed"]
-    [other] = (row for row in rows if row.note.startswith("undirected"))
-    rows = sorted((row for row in rows if row is not other), key=lambda row: float(row.value))
+    rows = sorted(
+        (row for row in rows if not row.note.startswith("undirected")), key=lambda row: float(row.value)
+    )
     body = [[row.quantity, json.loads(row.value)] for row in rows]  # with as many digits as were printed
     caption = (
-        "Per cent; BERT-base, Wall Street Journal, punctuation left out, as printed. No intervals were published. The "
-        f"{other.quantity}'s {other.value} is a UUAS, of one layer and without direction, and has no bar here."
+        "UAS: per cent of the words whose governor is named. BERT-base, Wall Street Journal, punctuation left out, as printed, "
+        "without intervals. Right-branching: always the next word. Random-init: never trained. GloVe: word vectors."
     )
     return TextTable(["what the probe sees", "UAS"], body, caption)
 
@@ -87,7 +88,7 @@ def learning_figure(
                 axes.annotate(f"{at[1]:.1f}", at, (0, -9 if below else 9), color=INK, bbox=ground, **put)
             if name == tenths:
                 level, middle = 90 * curve[sizes[-1]].uas, float(np.prod(sizes[-3:-1]) ** 0.5)
-                axes.axhline(level, color=look["color"], linewidth=2, linestyle=(0, (6, 4)), zorder=0)
+                axes.axhline(level, color=MUTED, linewidth=1.2, zorder=0)
                 axes.text(middle, level - 2, f"nine tenths: {level:.1f}", ha="center", va="top")
         if baseline:
             draw_level(axes, 100 * baseline[1], baseline[0])

@@ -164,14 +164,17 @@ def render_arcs(
     for arc, (dependent, governor), level in zip(arcs, gold, above):
         start, end = _feet(middles, governor, dependent, em)
         body.append(_arc(start, end, line - 0.8 * em, -step * level, MUTED, em, dashed=False))
-        body.append(_label((start + end) / 2, line - 0.8 * em - step * level, arc["relation"], INK))
+        if arc["relation"]:
+            body.append(_label((start + end) / 2, line - 0.8 * em - step * level, arc["relation"], INK))
     for arc, (dependent, answer), level in zip(named, answers, below):
         right = is_right(arc)
         looks = (dependent, answer) if direction == 0 else (answer, dependent)
         start, end = _feet(middles, *looks, em)
         colour = RIGHT if right else WRONG
         body.append(_arc(start, end, line + 0.8 * em, step * level, colour, em, dashed=not right))
-        body.append(_label((start + end) / 2, line + 0.8 * em + step * level, "✓" if right else "✗", INK))
+        aside = 0.5 if right or abs(dependent - answer) < 2 else 0.22  # a cross on no other arrow
+        mark = start + aside * (end - start)
+        body.append(_label(mark, line + 0.8 * em + step * level, "✓" if right else "✗", INK))
     body += [text(middle, line, word, anchor="middle") for middle, word in zip(middles, shown)]
     title = "Dependency arcs" if head is None else f"Dependency arcs and head {head_label(*head)}"
     sentence = describe_arcs(picture, head=head, direction=direction, reading=reading)
