@@ -29,6 +29,7 @@ from ..render import (
     Estimate,
     TextTable,
     answer_picture,
+    broken_lines,
     cards_picture,
     draw_chips,
     draw_sign,
@@ -37,7 +38,6 @@ from ..render import (
     small_maps,
     terms_figure,
 )
-from ..render.drawing.layout import broken_lines
 from .common import LessonDeck, letter, short_title
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above

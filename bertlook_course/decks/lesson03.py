@@ -72,6 +72,14 @@ def errata_picture() -> Picture:
     )
 
 
+def diagonals_picture(known: np.ndarray, names: Sequence[str], sentence: str, **look) -> Picture:
+    """A map whose answer is known, beside the cells that count as previous and as next."""
+    maps = (known, np.eye(len(known), k=-1), np.eye(len(known), k=1))
+    return small_maps(
+        {name: (cells, "") for name, cells in zip(names, maps)}, sentence, aspect="auto", **look
+    )
+
+
 def _layers(mask) -> list[str]:
     """The layers where a mask is true, counted from 1."""
     return [str(i + 1) for i in np.flatnonzero(mask)]

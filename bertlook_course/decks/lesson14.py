@@ -247,7 +247,7 @@ class Deck(LessonDeck):
         else:
             said = "B" if (np.subtract(found.negation, found.control) > 0).all() else "C"
         return (
-            f"**{said}, after three rounds: {FINDINGS[said]}.** Negation minus control {100 * found.difference:+.1f} points, p = {found.p:.2f}; "
+            f"**{said}: after three rounds, {FINDINGS[said]}.** Negation minus control {100 * found.difference:+.1f} points, p = {found.p:.2f}; "
             f"with {self.ours.n_seeds} seeds p cannot be below {found.least_p:.2f}."
         )
 

@@ -16,6 +16,7 @@ from .drawing.figures import badge_figure as badge_figure
 from .drawing.figures import describe_layers as describe_layers
 from .drawing.figures import layer_curves as layer_curves
 from .drawing.layout import beside as beside
+from .drawing.layout import broken_lines as broken_lines
 from .drawing.marks import bar_look as bar_look
 from .drawing.marks import line_looks as line_looks
 from .drawing.model_pictures import render_layer as render_layer

@@ -64,7 +64,7 @@ def wrong_with_the_story(nb, number: str) -> list[str]:
     answers = [i for i, slide in enumerate(slides) if CHANGE.search(said(slide))]
     end_of_it = "\n".join(said(slide) for slide in (*tables, *(slides[i] for i in answers)))
     if "bertlook claims --lesson" not in end_of_it or not re.search(
-        r"Of (?:all |the |these )?\d+ claims", end_of_it
+        r"(?:Of|All) (?:all |the |these )?\d+ claims", end_of_it
     ):
         wrong.append(
             "neither the slide of the ledger nor the answer counts all claims and says how to get them"

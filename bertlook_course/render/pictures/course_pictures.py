@@ -113,7 +113,7 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same model before training", 430, y - 12, "end"),
-        (710, 50, "bar: 95 % interval over texts:", "19 of 20 hold the true mean", 690, y - 5, "start"),
+        (710, 50, "bar: 95 % interval;", "19 of 20 hold the truth", 690, y - 5, "start"),
         (
             520,
             300,
