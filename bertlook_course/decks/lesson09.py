@@ -238,16 +238,6 @@ class Deck(LessonDeck):
             f"How many of {self.subject}'s {self.labels.size}?"
         )
 
-    def said_touching(self, attention) -> str:
-        """How much attention the two heads share that are closest on the published map, on a recorded input."""
-        (at, one), (near, other) = (
-            (head_label(*divmod(i, 12)), attention.weights[divmod(i, 12)])
-            for i in closest_pair(self.published.distances)
-        )
-        common = np.minimum(one, other).sum() / len(one)
-        answer = "Yes, here" if common > 0.5 else "Not here"
-        return f"{answer}: {at} and {near}, which touch, have **{100 * common:.0f} %** of their attention in common."
-
     def labels_table(self) -> TextTable:
         """How many heads have each label."""
         kinds = [label for label, _ in measures.THRESHOLDS.values()] + ["linguistic", "unlabelled"]

@@ -367,21 +367,19 @@ class Deck(LessonDeck):
             self.at_share_off,
             partial(Estimate, form="+.2f", after=" nats"),
         )
-        gap, above = self.widest_gap, self.from_above - added["worst"]
+        gap = self.widest_gap
         at_once, summed = self.layer_cost[gap], self.head_sum[gap]
         doubt = "; not even its sign is sure" if claim.low < 0 < claim.high else ""
         return answer_picture(
             {
-                "One head off: most are not missed."
-                if self.unnoticed[0] > 0.5
-                else "One head off: most are missed.": {
+                "Most heads are not missed." if self.unnoticed[0] > 0.5 else "Most heads are missed.": {
                     "heads not missed": Estimate.per_cent(self.unnoticed[0], after=f" % of {self.n_heads}")
                 },
-                f"Many heads off cost {'more' if at_once > summed else 'less'} than their sum.": {
+                f"Together they cost {'more' if at_once > summed else 'less'}.": {
                     f"layer {gap + 1}, all at once": nats(at_once),
                     "its heads, summed": nats(summed),
                 },
-                f"40 % off cost little in a good order{'; so do the top layers' if above < 0.05 else ''}.": {
+                "40 % off: the order matters.": {
                     "least important": nats(added["worst"]),
                     "baseline: top layers": nats(self.from_above),
                     "baseline: at random": nats(added["random"]),
