@@ -263,12 +263,12 @@ def save(notebook, path) -> bool:
         False when the file already held exactly this.
     """
     path, data = Path(path), to_bytes(notebook)
-    if path.exists() and path.read_bytes() == data:
-        return False
-    write_file(path, data)
+    changed = not (path.exists() and path.read_bytes() == data)
+    if changed:
+        write_file(path, data)
     if path.resolve().is_relative_to(ROOT):
-        classroom.write_list(ROOT)
-    return True
+        classroom.write_list(ROOT)  # also of what was edited by hand, and says the same
+    return changed
 
 
 def kept(saved, fresh):
