@@ -122,9 +122,11 @@ class Deck(LessonDeck):
         said = ", ".join(f"{name} {100 * (f1[-1] - f1[0]):+.1f}" for name, f1 in ends.items())
         return figure_picture(
             depth_figure(
-                {name: 100 * f1 for name, f1 in ends.items()}, xlabel="last layer that the mix may read"
+                {name: 100 * f1 for name, f1 in ends.items()},
+                xlabel="last layer that the mix may read",
+                size=(9.8, 3.0),
             ),
-            f"Points gained in word classes, two fits stopped on purpose: {said}. The penalties are fixed and ask for small weights: the longer a fit runs, the "
+            f"Points gained in word classes: {said} (the first two: {self.shown.stopped.why}). The penalties are fixed and ask for small weights: the longer a fit runs, the "
             "more it reads the one layer that needs the smallest.",
         )
 
