@@ -157,7 +157,8 @@ def readings_picture(attention) -> Picture:
         "as in GPT: back only": (back, f"{head_label(*broad)}, later tokens hidden"),
         "A sink: [SEP]": (weights[sink], f"head {head_label(*sink)}: {100 * share:.0f} %"),
     }
-    said = f"The specimen on “{SHORT}”; rows look, columns are looked at."
+    who = "The specimen" if attention.model == "specimen" else attention.model
+    said = f"{who} on “{SHORT}”; rows look, columns are looked at."
     return small_maps(maps, said, size=(9.8, 3.2), aspect="auto")
 
 
