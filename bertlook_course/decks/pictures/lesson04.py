@@ -204,7 +204,7 @@ def faded_pictures(encoder: Encoder, sentence: str, layer: int, head: int) -> di
     lengths = value_norms(seen, output_projection(encoder))
     added = seen.weights * lengths[:, :, None, :]
     got, kept = seen.weights[..., -1].mean(axis=-1), (added[..., -1] / added.sum(axis=-1)).mean(axis=-1)
-    rests = np.where(got >= 0.5, kept / got, np.nan)
+    rests = np.where(got >= min(0.5, got.max()), kept / got, np.nan)
     others = [np.unravel_index(find(rests), rests.shape) for find in (np.nanargmin, np.nanargmax)]
     names = {f"{head_label(layer, head)}: most weight": (layer, head)}
     names |= {
