@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bertlook_teach.measures import offset_attention
-from bertlook_teach.model import extract_attention, head_label, read
+from bertlook_teach.model import extract_attention, head_label, model_title, read
 from bertlook_teach.stats import mean_interval
 from bertlook_teach.views import Picture
 
@@ -157,7 +157,7 @@ def readings_picture(attention) -> Picture:
         "as in GPT: back only": (back, f"{head_label(*broad)}, later tokens hidden"),
         "A sink: [SEP]": (weights[sink], f"head {head_label(*sink)}: {100 * share:.0f} %"),
     }
-    who = "The specimen" if attention.model == "specimen" else attention.model
+    who = "The specimen" if attention.model == "specimen" else model_title(attention.model)
     said = f"{who} on “{SHORT}”; rows look, columns are looked at."
     return small_maps(maps, said, size=(9.8, 3.2), aspect="auto")
 

@@ -26,8 +26,8 @@ TOLD_OF_THE_SPECIMEN = (
 )
 OF_ITS_OWN = {
     "00": r"specimen \[95 %\]|one head of the specimen|Bar: specimen, 95|B: the specimen",  # its line of the ledger is the specimen's
-    "14": r"\*\*five\*\* seeds \(the specimen\)|ten rounds \(the specimen\)",  # a longer training, of docs/results.md
-    "07": r"On novels \(LitBank\): the specimen's head",  # what docs/results.md has of larger sets, here and below
+    "14": r"\*\*five\*\* seeds \(the specimen\)|ten rounds \(the specimen\)|Ten rounds: run on the specimen",  # a longer training, of docs/results.md
+    "07": r"On novels \(LitBank\): the specimen",  # what docs/results.md has of larger sets, here and below
     "10": r"Those of the specimen on more data",
     "11": r"In two of three seeds: with 11 of 36 heads off, the specimen keeps",
     "12": r"F1 of the specimen's best head and of RAKE on other texts",
