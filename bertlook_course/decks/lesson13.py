@@ -33,12 +33,12 @@ from ..published import published_heads
 from ..render import (
     Estimate,
     TextTable,
+    cards_picture,
     clauses_picture,
     count_verdicts,
     draw_sign,
     figure_picture,
     holm_figure,
-    limits_picture,
     needs_text,
     outcome_picture,
     outcome_table,
@@ -172,7 +172,7 @@ class Deck(LessonDeck):
                 "Whoever wrote the register had seen Clark's figures.",
             ),
         ]
-        return limits_picture(columns, "What a trial cannot say", "The drawings are schematic.")
+        return cards_picture(columns, "The drawings are schematic.", origin=(110, 85))
 
     # ---- a pattern of our own -----------------------------------------------------------------------------
 

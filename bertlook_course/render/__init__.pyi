@@ -111,7 +111,6 @@ from .pictures.course_pictures import keys_picture as keys_picture
 from .pictures.course_pictures import ledger_line_picture as ledger_line_picture
 from .pictures.course_pictures import models_picture as models_picture
 from .pictures.course_pictures import questions_picture as questions_picture
-from .pictures.limit_pictures import limits_picture as limits_picture
 from .pictures.mention_pictures import mentions_picture as mentions_picture
 from .pictures.mention_pictures import pronoun_pairs_picture as pronoun_pairs_picture
 from .pictures.mention_pictures import rules_picture as rules_picture

@@ -143,7 +143,7 @@ def claim_steps_picture(found: Verdict) -> Picture:
     shaded = (
         f'<rect x="-130" y="-40" width="130" height="80" fill="{OKABE_ITO["vermillion"]}" opacity="0.15"/>'
     )
-    dot = f'<circle cx="95" cy="0" r="11" fill="{PAPER}" stroke="{LINE}" stroke-width="4"/>'
+    dot = f'<circle cx="{95 if found.verdict == HOLDS else -65}" cy="0" r="11" fill="{PAPER}" stroke="{LINE}" stroke-width="4"/>'
     refuted = text(-65, 62, "refuted", anchor="middle", fill=MUTED)
     cards = [
         (

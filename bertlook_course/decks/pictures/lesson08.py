@@ -6,7 +6,7 @@ import numpy as np
 
 from bertlook_teach.views import INK, MUTED, OKABE_ITO, PAPER, Cell, Grid, Picture, coordinate, text
 
-from ...render import bar_look, figure_picture, limits_picture, terms_figure
+from ...render import bar_look, cards_picture, figure_picture, terms_figure
 from ..lesson08 import Deck
 
 _BOLD = ' font-weight="650"'
@@ -52,7 +52,7 @@ def limits(deck: Deck) -> Picture:
         (
             _two_bars(deck.name, alone, rival),
             "That attention knew it first.",
-            f"Distances and words reach {100 * rival:.0f} % without it.",
+            f"Without it, distances and words reach {100 * rival:.0f} %.",
         ),
         (
             _two_halves(fitted, scored),
@@ -63,7 +63,7 @@ def limits(deck: Deck) -> Picture:
     caption = (
         f"The third: UAS of {deck.name}'s attention, and of distances and words. The others are schematic."
     )
-    return limits_picture(columns, "What a probe does not show", caption)
+    return cards_picture(columns, caption, origin=(110, 85))
 
 
 # --- small drawings -----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ..drawing.text_table import Estimate, TextTable
 _WIDTH, _EM, _LINE = 1180.0, 30.0, 36.0
 _FINDING = 270.0  # how wide a finding may be beside the longest name
 _BOLD = 1.05  # times as wide
+_FALLBACK = 1.15  # so much wider is what stands in for the slides' font in a saved notebook
 
 
 def answer_picture(
@@ -43,7 +44,9 @@ def answer_picture(
     widest = max(text_width(name, _EM) for measures in findings.values() for name in measures)
     start = _FINDING + widest + 40
     longest = min(  # as leaves room for the number behind each bar
-        (_WIDTH - start - 12 - text_width(str(value), _EM)) * (high - low) / (max(0.0, *value.numbers) - low)
+        (_WIDTH - start - 12 - _FALLBACK * text_width(str(value), _EM))
+        * (high - low)
+        / (max(0.0, *value.numbers) - low)
         for measures, (low, high) in zip(findings.values(), spans)
         for value in measures.values()
         if max(0.0, *value.numbers) > low

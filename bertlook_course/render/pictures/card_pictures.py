@@ -14,14 +14,19 @@ _NARROW = 0.93  # a slide's type is narrower than estimated
 
 
 def cards_picture(
-    cards: Sequence[Sequence], caption: str, *, arrows: bool = False, high: float = 150
+    cards: Sequence[Sequence],
+    caption: str,
+    *,
+    arrows: bool = False,
+    high: float = 150,
+    origin: tuple[float, float] = (0, 0),
 ) -> Picture:
     """One card for each idea, from left to right.
 
     Parameters
     ----------
     cards : sequence of (sketch, name, words) or (sketch, name, words, verdict, word)
-        A sketch is marks around (0, 0), 150 units high. A verdict is drawn as its sign in the upper corner, with a word.
+        A sketch is marks around ``origin``, 150 units high. A verdict is drawn as its sign in the upper corner, with a word.
     caption : str
         What else is to be said.
     arrows : bool
@@ -46,7 +51,7 @@ def cards_picture(
         left = k * (wide + gap)
         body += [
             f'<rect x="{c(left + 1)}" y="1" width="{c(wide - 2)}" height="{c(tall - 2)}" rx="10" fill="none" stroke="{RULE}" stroke-width="2"/>',
-            f'<g transform="translate({c(left + wide / 2)} {c(_PAD + high / 2)}) scale({high / 150:.2f})">',
+            f'<g transform="translate({c(left + wide / 2)} {c(_PAD + high / 2)}) scale({high / 150:.2f}) translate({-origin[0]} {-origin[1]})">',
             *sketch,
             "</g>",
         ]

@@ -25,6 +25,7 @@ from ...syllabus import LESSONS, PARTS, Lesson
 from ..drawing.layout import TYPE, WIDE, broken_lines
 from ..drawing.marks import MODELS
 from ..results.course import lesson_table
+from .card_pictures import cards_picture
 from .verdict_picture import draw_sign
 
 _WIDTH, _EM = WIDE, TYPE
@@ -65,17 +66,9 @@ _CAUTIONS = (
 
 def cautions_picture() -> Picture:
     """What a picture of one head does not prove, as five small drawings: a schematic, made of no data."""
-    body, column = [], _WIDTH / len(_CAUTIONS)
     drawn = (_many_lines, _best_of_many, _twins, _light_load, _one_head_off)
-    for number, (draw, (strong, rest)) in enumerate(zip(drawn, _CAUTIONS)):
-        left = column * number
-        body.append(f'<g transform="translate({coordinate(left)} 10) scale(.8)">{"".join(draw(14, 14))}</g>')
-        body.append(text(left, 200, strong, extra=' font-weight="650"'))
-        body += [
-            text(left, 234 + 32 * k, line) for k, line in enumerate(broken_lines(rest, _EM, column - 14))
-        ]
-    said = "A schematic: none of the five drawings is data."
-    return Picture(body, _WIDTH, 400, "What one picture does not prove", said, _EM, wide=True)
+    cards = [(draw(0, 0), strong, rest) for draw, (strong, rest) in zip(drawn, _CAUTIONS)]
+    return cards_picture(cards, "A schematic: none of the five drawings is data.", high=95, origin=(118, 70))
 
 
 def questions_picture(lessons: Sequence[Lesson] = LESSONS) -> Picture:
