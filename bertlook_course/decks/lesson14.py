@@ -287,7 +287,7 @@ class Deck(LessonDeck):
         moved = {task: (values > chance).sum() for task, values in self.change.items()}
         negation, control, still = self.last_layer.values()
         points = partial(Estimate, form="+.1f", after=" points")
-        head = longer.cell("tuned on negation", "best head").partition(" (")[0]
+        head, _, seeds = longer.cell("tuned on negation", "best head").rstrip(")").partition(" (")
         lowest, highest = (
             _numbers(longer.cell(f"tuned on {task}", "its F1"))[at]
             for task, at in (("negation", 0), ("the control", 1))
@@ -298,12 +298,12 @@ class Deck(LessonDeck):
                     f"after {task}": Estimate(n, form=".0f", after=f" of {self.n_heads} heads")
                     for task, n in moved.items()
                 },
-                "Task over control: too few seeds.": {
+                f"Task over control: {'too few seeds' if min(found.p, float(_least_p())) >= 0.05 else 'more'}.": {
                     f"3 rounds, {self.ours.n_seeds} seeds": points(100 * found.difference),
                     "10 rounds, 5 seeds": points(more),
                     "random twin, 10 rounds": points(twin),
                 },
-                f"Head {head} may learn to find cues.": {
+                f"Head {head} {'may learn' if lowest > highest else 'does not learn'} to find cues.": {
                     f"{head}, lowest seed": Estimate(lowest, form=".0f", after=" %"),
                     "best control seed": Estimate(highest, form=".0f", after=" %"),
                     "baseline: a list of cues": Estimate(
@@ -312,8 +312,8 @@ class Deck(LessonDeck):
                 },
             },
             f"Row 1: heads that move more than any of the twin's; layer {self.encoder.n_layers}: {negation} nats, control {control}, "
-            f"twin {still}. Row 2: mean F1, p = {found.p:.2f} and {_least_p()}. Row 3: F1 after ten rounds ({whose}); {head} is best in "
-            "all five seeds.",
+            f"twin {still}. Row 2: mean F1, p = {found.p:.2f} and {_least_p()}. Row 3: F1 after ten rounds ({whose}); {head} is best "
+            f"{seeds.split(',')[0]} of five.",
         )
 
 
