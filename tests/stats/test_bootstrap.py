@@ -172,6 +172,13 @@ def test_no_room_up_to_the_claims_has_a_bootstrap_of_its_own(tmp_path):
     assert own_intervals([tmp_path]) == ["own.py: 0.025, 0.975"]
 
 
+def test_an_interval_stays_where_its_quantity_can_be():
+    """Of three gains of one answer each, drawing again would reach beyond the largest that there can be."""
+    totals = [[1, 1], [1, 1], [0, 1]]
+    free, kept = (ratio_interval(totals, within=within) for within in ((-np.inf, np.inf), (-1, 1)))
+    assert free[1] > 1 and kept == tuple(np.clip(free, -1, 1))
+
+
 def test_the_middle_of_many_numbers():
     assert percentile_interval(np.arange(201)) == pytest.approx((5, 195))
     low, high = percentile_interval(np.arange(402).reshape(201, 2))
