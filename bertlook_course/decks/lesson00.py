@@ -7,9 +7,10 @@ import numpy as np
 from bertlook_teach.model import Attention
 from bertlook_teach.views import Picture
 
-from ..claims import HOLDS, Verdict
-from ..render import Estimate, answer_picture, models_picture
+from ..claims import HOLDS, Verdict, find_misconceptions
+from ..render import Estimate, answer_picture
 from .common import short_title
+from .pictures.lesson00 import models_picture
 
 DETERMINERS = (7, 10)  # BERT-base's head 8-11
 
@@ -25,6 +26,12 @@ KEYS = (
     (("D",), "dark or light"),
     (("C",), "the code of the slide"),
 )
+
+
+def on_trial() -> list:
+    """Three sentences that many people believe, from the bank of misconceptions."""
+    bank = {entry.key: entry for entry in find_misconceptions()}
+    return [bank[key] for key in ("columns-sum-to-one", "one-word-one-token", "random-means-wild")]
 
 
 def models(specimen, live) -> Picture:

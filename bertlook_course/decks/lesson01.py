@@ -24,12 +24,16 @@ from ..render import (
     TextTable,
     answer_picture,
     beside,
+    cards_picture,
+    describe_gallery,
     figure_picture,
+    render_gallery,
     render_rise,
     rivals_figure,
     small_maps,
 )
 from .common import LessonDeck, pretrained, short_title, subject
+from .pictures.sketches import draw_best_of_many, draw_head_off, draw_light_load, draw_texts, draw_twins
 
 SHORT = "The cat saw a bird."
 
@@ -316,3 +320,28 @@ class Deck(LessonDeck):
             f"Second row: {best.n} short sentences that did not choose the head; slide 19 has longer texts. Others: “{SHORT}”, one head; the third, where it loses most.",
             model=self.mark or "",
         )
+
+
+def all_heads(attention, framed: tuple[int, int], said: str = "") -> str:
+    """The maps of all heads in their layers, one of them framed, and beside them what is ``said``, or else what they show: HTML."""
+    small = attention.n_heads > 6
+    picture = render_gallery(attention.weights, attention.tokens, selected=framed, size=19 if small else 54)
+    drawn = picture.with_badge(attention.recorded) if attention.recorded else picture.at("max(456px, 40vw)")
+    said = said or describe_gallery(attention.weights, attention.tokens)
+    return beside(drawn.svg, f'<p style="max-width:{15 if small else 16}em">{said}</p>')
+
+
+_CAUTIONS = (
+    ("One text", "may be no habit at all (lesson 3)"),
+    ("Best of many", "looks good: take a baseline (lessons 3, 6)"),
+    ("A pattern", "may need no training: ask the twin"),
+    ("A large weight", "may carry little content (lesson 4)"),
+    ("A working head", "may not be needed (lesson 11)"),
+)
+
+
+def cautions_picture() -> Picture:
+    """What a picture of one head does not prove, as five small drawings: a schematic, made of no data."""
+    drawn = (draw_texts, draw_best_of_many, draw_twins, draw_light_load, draw_head_off)
+    cards = [(draw(0, 0), strong, rest) for draw, (strong, rest) in zip(drawn, _CAUTIONS)]
+    return cards_picture(cards, "A schematic: none of the five drawings is data.", high=95, origin=(118, 70))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 
 from bertlook_teach.measures import CLASSES, DEFAULT_THRESHOLDS, highest_scores, stack_scores
 from bertlook_teach.model import iter_attention
-from bertlook_teach.views import Picture
+from bertlook_teach.views import SEGMENT_A, SEGMENT_B, Picture, coordinate, text
 
 from ..analyses.anatomy import (
     Fractions,
@@ -22,7 +23,7 @@ from ..analyses.anatomy import (
 from ..claims import Resources
 from ..corpora import load_pairs, load_texts, load_treebank
 from ..metrics import accuracy, best_index, cohen_kappa
-from ..render import Estimate, TextTable, answer_picture, fraction_bars
+from ..render import Estimate, TextTable, answer_picture, fraction_bars, map_address
 from .common import LessonDeck
 
 LONG, ONE, TWO = "two paragraphs", "one sentence", "two sentences"
@@ -284,3 +285,65 @@ class Deck(LessonDeck):
             f"{sturdy.draws} random sets of thresholds; on average {100 * sturdy.kept:.0f} % of the maps keep their class, "
             f"at least {100 * sturdy.kept_low:.0f} %; with all moved one way {100 * one_way.value:.0f} %.",
         )
+
+
+def example_strip(*, size: float = 150, font_size: float = 24) -> Picture:
+    """One map of each class, made by hand: what the five names mean."""
+    n, cut = 16, 9
+    rng = np.random.default_rng(5)
+    noise = rng.dirichlet(np.ones(n), size=n)
+    columns = np.zeros((n, n))
+    columns[:, 0], columns[:, n - 1] = 0.35, 0.65
+    diagonal = np.eye(n, k=-1)
+    diagonal[0, 0] = 1
+    same = np.equal.outer(np.arange(n) < cut, np.arange(n) < cut)
+    made = [
+        0.8 * columns + 0.2 * noise,
+        0.8 * diagonal + 0.2 * noise,
+        0.45 * columns + 0.45 * diagonal + 0.1 * noise,
+        0.9 * same / same.sum(axis=1, keepdims=True) + 0.1 * noise,
+        rng.dirichlet(np.full(n, 0.4), size=n),
+    ]
+    em, pitch = float(font_size), size + 1.2 * font_size
+    body = []
+    for i, (name, weights) in enumerate(zip(CLASSES, made)):
+        x = 0.4 * em + i * pitch
+        for row, part in enumerate(name.replace("+", " +\n").replace("hetero", "hetero-\n").split("\n")):
+            body.append(text(x, 0.8 * em + row * 1.15 * em, part, extra=' font-weight="600"'))
+        body.append(
+            f'<image x="{coordinate(x)}" y="{coordinate(2.8 * em)}" width="{coordinate(size)}" height="{coordinate(size)}" '
+            f'style="image-rendering:pixelated" href="{map_address(weights)}"/>'
+        )
+        if name == "block":
+            body += [
+                f'<path d="M{coordinate(x)} {coordinate(2.8 * em + size + 5)}h{coordinate(size * cut / n - 2)}" stroke="{SEGMENT_A}" stroke-width="5"/>',
+                f'<path d="M{coordinate(x + size * cut / n + 2)} {coordinate(2.8 * em + size + 5)}h{coordinate(size * (n - cut) / n - 2)}" stroke="{SEGMENT_B}" stroke-width="5" stroke-dasharray="8 5"/>',
+            ]
+    sentence = (
+        "Vertical: two dark columns. Diagonal: a dark line just below the main diagonal. Vertical+diagonal: both. "
+        "Block: two dark squares, one for each text. Heterogeneous: dark cells without order."
+    )
+    width, height = 5 * pitch + 0.4 * em, 2.8 * em + size + 0.6 * em
+    return Picture(body, width, height, "Five classes of map", sentence, em)
+
+
+def fraction_table(kinds: Mapping[str, Fractions]) -> TextTable:
+    """Fractions by kind of input, each with its interval; a block in one segment is a dash, it cannot be."""
+    rows = []
+    for name, fractions in kinds.items():
+        cells = []
+        for position in range(len(CLASSES)):
+            if CLASSES[position] == "block" and not fractions.can_block:
+                cells.append("–")
+                continue
+            ends = (values[position] for values in (fractions.mean, fractions.low, fractions.high))
+            cells.append(Estimate(*ends, short=True))
+        rows.append([name, *cells])
+    sizes = sorted({fractions.n for fractions in kinds.values()})
+    n = " or ".join(map(str, sizes))
+    maps = next(iter(kinds.values())).maps
+    return TextTable(
+        ["input", "vertical", "diagonal", "v.+d.", "block", "hetero."],
+        rows,
+        f"Share of maps [95 %], n = {n} texts of {maps} maps each.",
+    )

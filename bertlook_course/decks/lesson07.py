@@ -43,12 +43,11 @@ from ..render import (
     figure_picture,
     gain_figure,
     points_figure,
-    pronoun_pairs_picture,
     published_antecedents,
     signed_gain,
-    stairs_picture,
 )
 from .common import LessonDeck, letter, short_title
+from .pictures.lesson07 import pronoun_pairs_picture, stairs_picture
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs

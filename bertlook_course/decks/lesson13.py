@@ -34,24 +34,25 @@ from ..render import (
     Estimate,
     TextTable,
     cards_picture,
-    clauses_picture,
     count_verdicts,
     draw_sign,
     figure_picture,
-    holm_figure,
     needs_text,
-    outcome_picture,
     outcome_table,
     phases_figure,
-    register_picture,
     render_arcs,
-    sealed_picture,
-    sorted_picture,
-    trial_picture,
     why_lines,
 )
 from ..storage import with_interval
 from .common import LessonDeck
+from .pictures.lesson13 import (
+    outcome_picture,
+    register_picture,
+    sealed_picture,
+    sorted_picture,
+    trial_picture,
+)
+from .pictures.lesson13_tests import clauses_picture, holm_figure
 
 ON_SLIDES = (1, 5, 6, 7)  # claims 2, 6, 7, 8: those that the slides before the answer are about
 

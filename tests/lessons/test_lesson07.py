@@ -39,18 +39,20 @@ from bertlook_course.corpora import (
 from bertlook_course.decks import common
 from bertlook_course.decks import lesson07 as deck_of_07
 from bertlook_course.decks.lesson00 import to_its_noun
+from bertlook_course.decks.pictures.lesson07 import (
+    mentions_picture,
+    pronoun_pairs_picture,
+    rules_picture,
+    stairs_picture,
+)
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_table_2
 from bertlook_course.render import (
     antecedent_cells,
     mention_table,
-    mentions_picture,
     points_figure,
-    pronoun_pairs_picture,
     published_antecedents,
     rule_answers,
-    rules_picture,
-    stairs_picture,
 )
 from bertlook_course.widgets import READINGS, AntecedentView
 from bertlook_teach.model import load_encoder, load_recording, random_twin

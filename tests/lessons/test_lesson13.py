@@ -14,23 +14,29 @@ from bertlook_course.claims.essay import register as h
 from bertlook_course.claims.essay.phases import split_p
 from bertlook_course.claims.essay.statistics import clause_excess
 from bertlook_course.claims.lessons import lesson13
-from bertlook_course.render import (
-    clauses_picture,
-    compared_table,
-    holm_figure,
-    orders_picture,
+from bertlook_course.decks.pictures.lesson13 import (
     outcome_picture,
-    outcome_table,
-    phases_figure,
     register_picture,
-    register_table,
     sealed_picture,
     sorted_picture,
-    story_picture,
     trial_picture,
+    why_short,
+)
+from bertlook_course.decks.pictures.lesson13_tests import (
+    clauses_picture,
+    distinct_orders,
+    holm_figure,
+    in_phases,
+    orders_picture,
+    story_picture,
+)
+from bertlook_course.render import (
+    compared_table,
+    outcome_table,
+    phases_figure,
+    register_table,
     why_lines,
 )
-from bertlook_course.render.pictures.trial_pictures import distinct_orders, in_phases, why_short
 from bertlook_teach.views.drawing.svg import text_width
 
 CLAIMS = {claim.key.removeprefix("13-"): claim for claim in ledger("13")}

@@ -8,7 +8,7 @@ import pytest
 
 from bertlook_course import render
 from bertlook_course.claims import HOLDS
-from bertlook_course.decks import lesson00
+from bertlook_course.decks import lesson00, lesson01
 from bertlook_course.decks.pictures import lesson00 as cards
 from bertlook_course.decks.pictures import lesson04
 from bertlook_course.syllabus import LESSONS, PARTS
@@ -22,12 +22,12 @@ MODELS = [
 ]
 
 PICTURES = {
-    "four questions": render.four_questions_picture(),
-    "cautions": render.cautions_picture(),
-    "lessons": render.questions_picture(LESSONS[7:]),
-    "ledger": render.ledger_line_picture(),
-    "models": render.models_picture(MODELS),
-    "keys": render.keys_picture(lesson00.KEYS),
+    "four questions": cards.four_questions_picture(),
+    "cautions": lesson01.cautions_picture(),
+    "lessons": cards.questions_picture(7),
+    "ledger": cards.ledger_line_picture(),
+    "models": cards.models_picture(MODELS),
+    "keys": cards.keys_picture(lesson00.KEYS),
     "predict": cards.predict_picture(),
     "places": cards.places_picture(),
     "before class": cards.before_class_picture(),

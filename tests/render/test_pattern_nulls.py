@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bertlook_course.render import pattern_nulls
-from bertlook_course.render.heads.pattern_nulls import _null
+from bertlook_course.decks.pictures.lesson02 import _null, pattern_nulls
 from bertlook_teach.measures import PATTERNS, looks_alike, measure_patterns, within_word_pairs
 from bertlook_teach.model import extract_attention, load_encoder
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from bertlook_course.analyses.anatomy import Fractions, class_fractions, class_shares
+from bertlook_course.decks.lesson05 import fraction_table
 from bertlook_course.render import THRESHOLD_STEPS as STEPS
 from bertlook_course.render import (
     describe_map,
     fraction_bars,
-    fraction_table,
     map_address,
     map_thumbnail,
     render_board,

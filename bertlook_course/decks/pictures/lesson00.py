@@ -1,4 +1,4 @@
-"""Cards of the map of the course: how a class predicts, three sentences on trial, what makes a claim, where things are, before class."""
+"""Pictures of the map of the course: its questions, its lessons, its models, what makes a claim, where things are."""
 
 from __future__ import annotations
 
@@ -8,95 +8,249 @@ import numpy as np
 
 from bertlook_teach.model import extract_attention
 from bertlook_teach.views import (
+    BADGES,
+    INK,
     LINE,
     MUTED,
     OKABE_ITO,
     PAPER,
+    PART_COLOURS,
+    RULE,
     SELECTED,
-    SELECTED_INK,
     Cell,
     Grid,
     Picture,
-    magnitude_colour,
+    coordinate,
     text,
 )
 
 from ...claims import FAILS, HOLDS, Verdict
-from ...render import cards_picture, draw_box, draw_chips, draw_path, value_cell
+from ...render import (
+    MODELS,
+    TYPE,
+    WIDE,
+    broken_lines,
+    cards_picture,
+    draw_box,
+    draw_chips,
+    draw_path,
+    draw_sign,
+    lesson_table,
+    value_cell,
+)
+from ...syllabus import LESSONS, PARTS
 from ..common import subject
+from .sketches import (
+    MADE_UP,
+    draw_arcs,
+    draw_hands,
+    draw_head_off,
+    draw_lines,
+    draw_map,
+    draw_page,
+    draw_pencil,
+    draw_sums,
+    draw_texts,
+    draw_word,
+)
 
-_EM = 26.0
+_WIDTH, _EM = WIDE, TYPE
 _WORD = "photogenic"
-_MADE_UP = np.array([[0.1, 0.7, 0.2], [0.3, 0.1, 0.6], [0.2, 0.5, 0.3]])
 
 
-# --- sketches ---------------------------------------------------------------------------------------------------
-def _big(words: str, size: int = 64, y: float = 0, fill: str = SELECTED_INK) -> str:
-    return text(0, y, words, anchor="middle", fill=fill, extra=f' font-size="{size}" font-weight="650"')
+_QUESTIONS = (
+    "What does it compute? What does one picture of it show?",
+    "Where do heads look, over many texts? What do they get from there?",
+    "Do they find grammar and antecedents, better than a simple rule?",
+    "Is a head needed? Is it useful? Does learning change it?",
+)
 
 
-def _page(lines: int = 3, x: float = 0) -> list[str]:
-    """A sheet of paper with a folded corner."""
-    ruled = "".join(f"M{x - 32:g} {-22 + 22 * k}h{(64, 50, 58, 30)[k]}" for k in range(lines))
-    return [
-        draw_path(f"M{x - 48:g} -64h70l26 26v102h-96zM{x + 22:g} -64v26h26", fill=PAPER),
-        draw_path(ruled, colour=MUTED),
-    ]
+def four_questions_picture() -> Picture:
+    """The four parts of the course as four small drawings, each with what it asks: a schematic, made of no data."""
+    body, column = [], _WIDTH / 4
+    for part, (name, question) in enumerate(zip(PARTS, _QUESTIONS)):
+        left, colour = column * part, PART_COLOURS[part]
+        body.append(
+            f'<path d="M{coordinate(left)} 46H{coordinate(left + column - 36)}" stroke="{colour}" stroke-width="5"/>'
+        )
+        body.append(text(left, 22, name, extra=' font-weight="650"'))
+        body += (draw_lines, draw_texts, draw_arcs, draw_head_off)[part](left + 20, 74)
+        body += [
+            text(left, 284 + 32 * k, line) for k, line in enumerate(broken_lines(question, _EM, column - 6))
+        ]
+    sentence = "A schematic; bars: with the head, and without it. Each question needs the one before, and none answers the next."
+    return Picture(body, _WIDTH, 430, "The four questions", sentence, _EM, wide=True)
 
 
-def _pencil() -> list[str]:
-    return [
-        draw_path("M22 34l58 -78l22 16l-58 78l-28 12z", colour=SELECTED, fill=PAPER),
-        draw_path("M22 34l22 16"),
-    ]
-
-
-def _hands() -> list[str]:
-    """Three people, each with a hand up, and the key that goes on."""
-    people = [
-        f'<circle cx="{x}" cy="-8" r="13" fill="{LINE}"/>'
-        + draw_path(f"M{x - 18} 36c0 -34 36 -34 36 0zM{x + 18} 20v-72", colour=LINE, width=7, fill=LINE)
-        for x in (-78, -26, 26)
-    ]
-    return [*people, draw_box(58, 54, 82, 36), text(58, 54, "Space", anchor="middle")]
-
-
-def _map(
-    weights: np.ndarray, side: float, *, written: bool = False, top: float = -75
-) -> tuple[Grid, list[str]]:
-    n = len(weights)
-    grid = Grid(-n * side / 2, top, n, n, side, side, _EM)
-    shown = np.asarray(weights) / (np.max(weights) if written else 2 * np.mean(weights))
-    cells = grid.cells(
-        lambda i, j: Cell(
-            magnitude_colour(min(1, 0.9 * shown[i, j])), written=f"{weights[i, j]:.1f}"[1:] if written else ""
-        ),
-        size=1,
-        round=0,
+def questions_picture(start: int = 0, stop: int | None = None) -> Picture:
+    """What each lesson asks, on the colour of its part, and the numbers of the lessons that it builds on."""
+    lessons = LESSONS[start:stop]
+    body, high = [text(_WIDTH - 150, 18, "builds on", fill=MUTED)], 66.0
+    for row, one in enumerate(lessons):
+        middle, colour = 40 + high * (row + 0.5), PART_COLOURS[one.part]
+        body.append(_tile(0, middle, one.number, colour, filled=True))
+        lines = broken_lines(one.question, _EM, 830)
+        first = middle - 15 * (len(lines) - 1)
+        body += [text(76, first + 30 * k, line) for k, line in enumerate(lines)]
+        body += [
+            _tile(_WIDTH - 150 + 74 * k, middle, number, PART_COLOURS[_part(number)])
+            for k, number in enumerate(one.needs)
+        ]
+    table = lesson_table(lessons)
+    said = " ".join(f"{row[0]}: {row[1]}" for row in table.rows)
+    caption = "A lesson's number has the colour of its part on the map."
+    return Picture(
+        body,
+        _WIDTH,
+        40 + high * len(lessons),
+        "What lessons ask",
+        said,
+        _EM,
+        numbers=(table,),
+        caption=caption,
+        wide=True,
     )
-    return grid, cells
 
 
-def _sums(below: Sequence[str]) -> list[str]:
-    """A made-up map of three tokens, the sum of each row beside it, and below it what the columns are said to have."""
-    grid, body = _map(_MADE_UP, 40, written=True)
-    body += [text(grid.right + 12, grid.middle(row, 0)[1], "1", fill=LINE) for row in range(3)]
-    x = [grid.middle(0, column)[0] + 22 * (column - 1) for column in range(3)]
-    return body + [text(at, 64, said, anchor="middle", fill=SELECTED_INK) for at, said in zip(x, below)]
+def ledger_line_picture() -> Picture:
+    """A line of the ledger with made-up numbers, and what each of its marks means."""
+    c, line, blue, grey = coordinate, 545.0, MODELS["specimen"].colour, MODELS["random twin"].colour
+    y = 190.0
+    callouts = (
+        (430, 50, "grey square: its random twin,", "the same model before training", 430, y - 12, "end"),
+        (710, 50, "bar: 95 % interval;", "19 of 20 hold the truth", 690, y - 5, "start"),
+        (
+            520,
+            300,
+            "dotted: what the claim needs,",
+            "fixed before anything was run",
+            line - 40,
+            y + 58,
+            "end",
+        ),
+        (570, 300, "circle:", "our model", 633, y + 14, "start"),
+        (710, 300, "tick: holds; cross: not;", "question mark: undecided", 925, y + 18, "start"),
+    )
+    body = [
+        text(0, y - 16, "Some head does this"),
+        text(0, y + 18, "published: 0.62", fill=MUTED),
+        f'<path d="M{c(line)} {c(y - 40)}V{c(y + 30)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
+        f'<path d="M580 {c(y)}H690" stroke="{blue}" stroke-width="6"/>',
+        f'<circle cx="635" cy="{c(y)}" r="10" fill="{PAPER}" stroke="{blue}" stroke-width="3"/>',
+        f'<rect x="421" y="{c(y - 9)}" width="18" height="18" fill="{grey}"/>',
+        text(620, y - 34, ".34 [.27, .41]", anchor="middle"),
+        text(line, y + 44, "needs > .20", anchor="middle", fill=MUTED),
+        *draw_sign(HOLDS, 925, y, "holds"),
+    ]
+    for x, top, first, second, to_x, to_y, anchor in callouts:
+        start, foot = (
+            (top + 50, x) if top < y else (top - 20, min(x + 30, to_x) if anchor == "start" else x - 20)
+        )
+        body.append(
+            f'<path d="M{c(foot)} {c(start)}L{c(to_x)} {c(to_y)}" stroke="{MUTED}" stroke-width="1.5"/>'
+        )
+        body.append(text(x, top, first, anchor=anchor, fill=MUTED))
+        body.append(text(x, top + 32, second, anchor=anchor, fill=MUTED))
+    sentence = (
+        "A made-up line. Holds: the whole interval meets what the claim needs, and the twin's interval (not drawn) does not, and the two do not "
+        "overlap. Does not hold: the whole interval lies on the other side. Otherwise: undecided."
+    )
+    return Picture(body, _WIDTH, 352, "How to read a line of the ledger", sentence, _EM, wide=True)
 
 
-# --- pictures ---------------------------------------------------------------------------------------------------
+def models_picture(models: Sequence[tuple[str, int, int, str]]) -> Picture:
+    """Models as grids of their heads, each with its random twin in grey behind it, and what it is for.
+
+    Parameters
+    ----------
+    models : sequence of (name, layers, heads, what it is for)
+        Names begin as in `bertlook_teach.views.MODEL_WORDS`: "specimen", "MiniLM", "BERT-base".
+    """
+    body, tallest, cell, column, most = (
+        [],
+        0,
+        20.0,
+        _WIDTH / len(models),
+        max(layers for _, layers, _, _ in models),
+    )
+    foot = 20 + cell * most
+    for number, (name, layers, heads, purpose) in enumerate(models):
+        left = column * number + 10
+        colour = MODELS[name].colour if name in MODELS else INK
+        twin = Grid(left + 16, foot - cell * layers - 16, layers, heads, cell, cell, _EM)
+        body += twin.cells(lambda *_: Cell(RULE, edge=MUTED), round=0)
+        grid = Grid(left, foot - cell * layers, layers, heads, cell, cell, _EM)
+        fill = PAPER if name == "specimen" else colour
+        body += grid.cells(
+            lambda *_, fill=fill, colour=colour: Cell(fill, edge=colour if fill == PAPER else PAPER), round=0
+        )
+        body.append(
+            text(
+                left,
+                foot + 28,
+                name,
+                fill=BADGES[name][1] if name in BADGES else INK,
+                extra=' font-weight="650"',
+            )
+        )
+        lines = [f"{layers} layers of {heads} heads", *broken_lines(purpose, _EM, column - 40)]
+        tallest = max(tallest, len(lines))
+        body += [
+            text(left, foot + 62 + 32 * k, line, fill=INK if k else MUTED) for k, line in enumerate(lines)
+        ]
+    sentence = "A cell is a head. Grey behind each model: its random twin, of the same shape, which has never read a word."
+    return Picture(
+        body, _WIDTH, foot + 46 + 32 * tallest, "The models of the course", sentence, _EM, wide=True
+    )
+
+
+def keys_picture(keys: Sequence[tuple[Sequence[str], str]]) -> Picture:
+    """Keys as they look on a keyboard, and what each does.
+
+    Parameters
+    ----------
+    keys : sequence of (names of keys, what they do)
+    """
+    body, high, rows = [], 80.0, -(-len(keys) // 2)
+    for place, (names, does) in enumerate(keys):
+        x, y = 540.0 * (place // rows), high * (place % rows) + 40
+        for name in names:
+            wide = 26 + 15.0 * len(name)
+            body.append(
+                f'<rect x="{coordinate(x + 2)}" y="{coordinate(y - 23)}" width="{coordinate(wide)}" height="46" rx="8" fill="{PAPER}" '
+                f'stroke="{INK}" stroke-width="2.5"/>'
+            )
+            body.append(text(x + 2 + wide / 2, y, name, anchor="middle"))
+            x += wide + 10
+        body.append(text((540.0 + 190 if place >= rows else 240.0), y, does))
+    said = "Only the live view with the frame reacts to the keys."
+    return Picture(body, _WIDTH, high * rows + 8, "Keys", said, _EM, wide=True)
+
+
+def _part(number: str) -> int:
+    return next(one.part for one in LESSONS if one.number == number)
+
+
+def _tile(x: float, y: float, number: str, colour: str, *, filled: bool = False) -> str:
+    box = (
+        f'<rect x="{coordinate(x + 2)}" y="{coordinate(y - 22)}" width="56" height="44" rx="6" '
+        f'fill="{colour if filled else PAPER}" stroke="{colour}" stroke-width="3"/>'
+    )
+    return box + text(x + 30, y, number, anchor="middle", fill=PAPER if filled else INK)
+
+
 def predict_picture() -> Picture:
     """How a class predicts, in three steps."""
-    slide = [draw_box(0, 0, 190, 120), _big("?", 84)]
+    slide = [draw_box(0, 0, 190, 120), draw_word("?", 84)]
     cards = [
         (slide, "1  The slide asks", "Nobody says anything yet."),
         (
-            [*_page(0), _big("B", 60), *_pencil()],
+            [*draw_page(0), draw_word("B", 60), *draw_pencil()],
             "2  All write",
             "One letter, on paper. That is the commitment.",
         ),
-        (_hands(), "3  Hands up, then Space", "The computer answers, here and now."),
+        (draw_hands(), "3  Hands up, then Space", "The computer answers, here and now."),
     ]
     caption = (
         "If you did not write it down, you did not predict it: afterwards everybody “knew it all along”."
@@ -108,9 +262,9 @@ def said_picture(entries: Sequence) -> Picture:
     """Three sentences that people often say, each with a sketch of what it says."""
     wild = np.random.default_rng(3).random((8, 8)) ** 3
     sketches = (
-        _sums("111"),
+        draw_sums("111"),
         draw_chips([["Birds", "sing"], [_WORD]]),
-        _map(wild, 18)[1],
+        draw_map(wild, 18)[1],
     )
     cards = [
         (sketch, f"{letter}  {entry.says}", "") for letter, sketch, entry in zip("ABC", sketches, entries)
@@ -124,9 +278,9 @@ def found_picture(entries: Sequence, results: Sequence, encoder, twin) -> Pictur
     seen = extract_attention(twin, "the old man saw a small bird")
     even = seen.weights.reshape(-1, *seen.weights.shape[2:])[0]
     sketches = (
-        _sums([f"{column:.2f}" for column in _MADE_UP.sum(axis=0)]),
+        draw_sums([f"{column:.2f}" for column in MADE_UP.sum(axis=0)]),
         [*draw_chips([[_WORD]], -44), draw_path("M0 -20v34m-10 -12l10 12l10 -12"), *draw_chips([pieces], 40)],
-        _map(even, 16)[1],
+        draw_map(even, 16)[1],
     )
     cards = [
         (sketch, f"{letter}  {entry.says}", result.sentence, FAILS if result.refuted else HOLDS, "")
@@ -147,7 +301,7 @@ def claim_steps_picture(found: Verdict) -> Picture:
     refuted = text(-65, 62, "refuted", anchor="middle", fill=MUTED)
     cards = [
         (
-            _page(4),
+            draw_page(4),
             "Somebody says it",
             f"{claim.sentence}: {claim.source}, {claim.section}, {printed}.",
         ),
@@ -177,15 +331,19 @@ def places_picture() -> Picture:
     cross = draw_path("M-34 -42l68 52m0 -52l-68 52", colour=OKABE_ITO["vermillion"], width=7)
     folder = draw_path("M-92 56v-112h60l14 18h110v94z", colour=MUTED, fill=PAPER)
     cards = [
-        ([*_page(0), tick], "Exercises", "One notebook for each lesson. A wrong answer gets a hint at once."),
         (
-            [book, _big("A–Z", 40, y=-2)],
+            [*draw_page(0), tick],
+            "Exercises",
+            "One notebook for each lesson. A wrong answer gets a hint at once.",
+        ),
+        (
+            [book, draw_word("A–Z", 40, y=-2)],
             "Glossary",
             "One word has one meaning. The bibliography lists every source.",
         ),
         ([bubble, cross], "Misconceptions", "Often said, but not true: each with a run that refutes it."),
         (
-            [folder, *_page(3, x=10)],
+            [folder, *draw_page(3, x=10)],
             "Papers",
             "Put clark2019.pdf into the folder papers: slides then show its page.",
         ),
@@ -209,7 +367,7 @@ def before_class_picture() -> Picture:
         (ready, "2  Open", "Wait until the line at the top right of the deck is gone."),
         ([around], "3  Click", "Go through the whole deck and back: steps, views, notes."),
         (
-            [*_page(2), _big("03", 40, y=32)],
+            [*draw_page(2), draw_word("03", 40, y=32)],
             "4  Share",
             "No projector? bertlook export 03 makes one file for each student.",
         ),

@@ -7,64 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from bertlook_teach.views import INK, MUTED, OKABE_ITO, PAPER, RULE, Picture, coordinate, text
+from bertlook_teach.views import INK, MUTED
 
 from ...claims import FAILS, HOLDS, OPEN
 from ..drawing.text_table import TextTable
 
 _MARKS = {HOLDS: "✓ supported", FAILS: "✗ refuted", OPEN: "? undecided"}
-
-# The essay's images: who, what of them, and its lines from the token that looks to the one that is looked at.
-_TOKENS = ("[CLS]", "the", "cat", "sat", ".", "[SEP]")
-IMAGES = (
-    ("Insiders (the, be, to)", "one constant relation, narrow", ((1, 2),)),
-    ("The hunter [CLS]", "looks far and wide", ((0, 1), (0, 2), (0, 3), (0, 4), (0, 5))),
-    ("The haven [SEP]", "where heads with nothing to do rest", ((1, 5), (2, 5), (3, 5))),
-    ("Drifters (. , [MASK])", "their gaze drives the deep layers", ((4, 1), (4, 2), (4, 3))),
-)
-_PHASES = ((1, 4), (5, 10), (11, 12))
-
-
-def story_picture() -> Picture:
-    """The essay's five images as it tells them: a schematic, made of no data.
-
-    Examples
-    --------
-    >>> story_picture().sentence[:11]
-    'A schematic'
-    """
-    c, em, wide, high = coordinate, 30.0, 1180.0, 200.0
-    accent, body = OKABE_ITO["vermillion"], []
-    for place, (who, what, lines) in enumerate(IMAGES):
-        left, top = (0.51 * wide) * (place % 2), high * (place // 2)
-        base = top + 5.1 * em
-        at = [left + (1.5 + 3.25 * k) * em for k in range(len(_TOKENS))]
-        body.append(text(left, top + 0.6 * em, who, extra=' font-weight="600"'))
-        body.append(text(left, top + 1.8 * em, what, fill=MUTED))
-        for start, end in lines:
-            rise = (0.7 + 0.45 * abs(end - start)) * em
-            body.append(
-                f'<path d="M{c(at[start])} {c(base)}C{c(at[start])} {c(base - rise)} {c(at[end])} {c(base - rise)} {c(at[end])} {c(base)}" '
-                f'fill="none" stroke="{accent}" stroke-width="{7 if len(lines) == 1 else 3}"/>'
-                f'<circle cx="{c(at[end])}" cy="{c(base)}" r="6" fill="{accent}"/>'
-            )
-        body += [text(x, base + 0.75 * em, token, anchor="middle") for x, token in zip(at, _TOKENS)]
-    top, cell = 2 * high + 0.3 * em, 62.0
-    body.append(text(0, top + 0.8 * em, "Three phases", extra=' font-weight="600"'))
-    body.append(text(0, top + 2 * em, "of 12 layers", fill=MUTED))
-    for phase, (first, last) in enumerate(_PHASES):
-        fill, ink = ((PAPER, INK), (RULE, INK), (MUTED, PAPER))[phase]
-        for layer in range(first, last + 1):
-            x = 9.2 * em + cell * (layer - 1) + 1.2 * em * phase
-            body.append(
-                f'<rect x="{c(x)}" y="{c(top)}" width="{c(cell - 4)}" height="{c(2.6 * em)}" fill="{fill}" stroke="{MUTED}"/>'
-            )
-            body.append(text(x + cell / 2 - 2, top + 1.3 * em, str(layer), anchor="middle", fill=ink))
-    sentence = (
-        "A schematic of the essay's words: nothing here is measured. A line starts at the token that looks and ends, "
-        "with a dot, at the one that is looked at."
-    )
-    return Picture(body, wide, top + 2.9 * em, "The essay's five images", sentence, em, wide=True)
 
 
 def register_table(register: Sequence) -> TextTable:

@@ -13,23 +13,40 @@ from bertlook_teach.views import (
     OKABE_ITO,
     PAPER,
     RULE,
-    Cell,
-    Grid,
     Picture,
     coordinate,
-    magnitude_colour,
     text,
     with_minus,
 )
 
 from ...claims import FAILS, HOLDS, OPEN
-from ..drawing.layout import TYPE, WIDE, broken_lines
-from ..drawing.text_table import TextTable
-from ..results.claims import model_name, needs_text
-from ..results.essay import IMAGES, compared_table, outcome_p, outcome_table, outcome_value, register_table
-from .verdict_picture import ClaimPicture, draw_interval, draw_sign, has_twin
+from ...render import (
+    TYPE,
+    WIDE,
+    ClaimPicture,
+    broken_lines,
+    compared_table,
+    draw_interval,
+    draw_sign,
+    has_twin,
+    model_name,
+    needs_text,
+    outcome_p,
+    outcome_table,
+    outcome_value,
+    register_table,
+)
 
 _WIDTH, _EM = WIDE, TYPE
+
+# The essay's images: who, what of them, and its lines from the token that looks to the one that is looked at.
+TOKENS = ("[CLS]", "the", "cat", "sat", ".", "[SEP]")
+IMAGES = (
+    ("Insiders (the, be, to)", "one constant relation, narrow", ((1, 2),)),
+    ("The hunter [CLS]", "looks far and wide", ((0, 1), (0, 2), (0, 3), (0, 4), (0, 5))),
+    ("The haven [SEP]", "where heads with nothing to do rest", ((1, 5), (2, 5), (3, 5))),
+    ("Drifters (. , [MASK])", "their gaze drives the deep layers", ((4, 1), (4, 2), (4, 3))),
+)
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
@@ -46,54 +63,6 @@ _IMAGE_OF = {
     "13-syntax-in-the-middle": "phases",
     "13-phases-learn": "phases",
 }
-
-
-def five_things_picture() -> Picture:
-    """A made-up result of one claim, and the five things that were written down before it was computed."""
-    c, accent, axis, line = coordinate, OKABE_ITO["blue"], 200.0, 470.0
-    bold = ' font-weight="600"'
-
-    def thing(number: int, x: float, y: float, name: str, said: str, anchor: str = "start") -> list[str]:
-        return [
-            text(x, y, f"{number}  {name}", anchor=anchor, extra=bold),
-            text(x, y + 32, said, anchor=anchor, fill=MUTED),
-        ]
-
-    body = [
-        *_icon("13-cls-hunter", 24),
-        *thing(1, 140, 14, "the sentence", "[CLS] is a hunter"),
-        f'<rect x="60" y="{c(axis - 42)}" width="{c(line - 60)}" height="84" fill="{RULE}" opacity="0.6"/>',
-        f'<path d="M60 {c(axis + 42)}H970" stroke="{MUTED}" stroke-width="2"/>',
-        f'<path d="M{c(line)} {c(axis - 62)}V{c(axis + 42)}" stroke="{INK}" stroke-width="3" stroke-dasharray="3 5"/>',
-        f'<path d="M620 {c(axis)}H860" stroke="{accent}" stroke-width="6"/>',
-        f'<circle cx="740" cy="{c(axis)}" r="10" fill="{PAPER}" stroke="{accent}" stroke-width="3"/>',
-        *thing(3, line, axis - 114, "the line", "it has to cross", "middle"),
-        *thing(4, 265, axis - 14, "what would refute it", "a number on this side", "middle"),
-        *thing(5, 740, axis - 98, "the interval", "what is resampled: texts", "middle"),
-        *thing(
-            2,
-            970,
-            axis + 70,
-            "the statistic: large if the sentence is right",
-            "entropy from [CLS] minus that of all rows",
-            "end",
-        ),
-    ]
-    caption = "A made-up result. Other claims resample sentences or word types."
-    said = (
-        "Five things are fixed beforehand: the sentence, the statistic, the line, what would refute it, and what is resampled. "
-        + caption
-    )
-    return Picture(
-        body,
-        _WIDTH,
-        axis + 120,
-        "Five things turn an image into a test",
-        said,
-        _EM,
-        caption=caption,
-        wide=True,
-    )
 
 
 def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
@@ -122,7 +91,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         high = 30.0 * len(lines) + (14 if statistics is None else 22)
         middle = top + high / 2
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
-        body += _icon(claim.key, middle)
+        body += draw_icon(claim.key, middle)
         first = middle - 15 * (len(lines) - 1)
         body += [
             text(left, first + 30 * k, words, fill=ink, extra=look)
@@ -259,7 +228,7 @@ def trial_picture(
         body.append(
             f'<path d="M0 {coordinate(y - high / 2)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>'
         )
-        body += _icon(pair[0].claim.key, y)
+        body += draw_icon(pair[0].claim.key, y)
         body.append(text(122, y, pair[0].claim.title))
         for x, verdict in zip((530, 770), pair):
             star = "*" * (verdict is pair[1] and verdict.claim.key in remarks)
@@ -306,7 +275,7 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
         for verdict, x in columns[:2]:
             for k, one in enumerate(found[verdict]):
                 y = top + 62 + 38 * k
-                body += [f'<g transform="translate({c(x)} 0)">{"".join(_icon(one.claim.key, y))}</g>']
+                body += [f'<g transform="translate({c(x)} 0)">{"".join(draw_icon(one.claim.key, y))}</g>']
                 body.append(text(x + 122, y, one.claim.title))
             if not found[verdict]:
                 body.append(text(x, top + 62, "none", fill=MUTED))
@@ -329,90 +298,6 @@ def _starred(outcomes: Sequence, remarks: Mapping[str, str]) -> str:
     return f" *\N{NO-BREAK SPACE}{'; '.join(found)}." if found else ""
 
 
-def clauses_picture(heads: Mapping[str, object], lengths: Sequence[int]) -> Picture:
-    """Maps of heads with their clauses framed, beside the same maps with the boundaries moved, and what lies inside.
-
-    Parameters
-    ----------
-    heads : mapping of str to array of shape (token, token)
-    lengths : sequence of int
-        Of two clauses. Moved, they stand in the other order.
-    """
-    n, em, cell = sum(lengths), _EM, 31.0
-    body, said, rows = [], [], []
-    for number, (name, weights) in enumerate(heads.items()):
-        weights, shares = np.asarray(weights, dtype=float), []
-        body.append(text(530.0 * number, 20, f"a head that {name}", extra=' font-weight="600"'))
-        for moved, sizes in enumerate((lengths, lengths[::-1])):
-            grid = Grid(530.0 * number + 252 * moved, 86, n, n, cell, cell, em)
-            body.append(text(grid.left, 62, "boundaries moved" if moved else "its clauses", fill=MUTED))
-            body += grid.cells(
-                lambda i, j, weights=weights: Cell(magnitude_colour(weights[i, j] / weights.max())),
-                gap=(0.5, 0.5),
-                round=0,
-            )
-            ids = np.repeat(np.arange(len(sizes)), sizes)
-            shares.append(weights[ids[:, None] == ids].sum() / weights.sum())
-            for start, size in zip(np.cumsum([0, *sizes]), sizes):
-                body.append(
-                    f'<rect x="{coordinate(grid.left + cell * start)}" y="{coordinate(grid.top + cell * start)}" '
-                    f'width="{coordinate(cell * size)}" height="{coordinate(cell * size)}" fill="none" '
-                    f'stroke="{OKABE_ITO["vermillion"]}" stroke-width="5"{" stroke-dasharray=" + repr("10 7") if moved else ""}/>'
-                )
-            body.append(text(grid.left, grid.bottom + 30, f"{100 * shares[-1]:.0f} % inside"))
-        gain = shares[0] - shares[1]
-        said.append(f"One that {name} gains {100 * gain:.0f} points.")
-        rows.append([name, *(f"{share:.2f}" for share in shares), f"{gain:.2f}"])
-    table = TextTable(["a head that", "inside its clause", "inside moved boundaries", "gain"], rows)
-    sentence = f"Two made-up heads, {n} tokens. {' '.join(said)}"
-    return Picture(
-        body,
-        _WIDTH,
-        86 + cell * n + 50,
-        "Clauses and moved boundaries",
-        sentence,
-        em,
-        numbers=(table,),
-        wide=True,
-    )
-
-
-def holm_figure(
-    p: Sequence[float], corrected: Sequence[float], tests: int, *, size=(9.8, 3.3), font_size: float = 18
-):
-    """How often chance wins at least one of so many tests at 5 %, and p-values before and after Holm's correction.
-
-    Parameters
-    ----------
-    p, corrected : sequences of float
-    tests : int
-        How many the correction is for.
-    """
-    from ..drawing.figures import draw_level, styled_figure
-
-    with styled_figure(size, font_size, columns=2) as (figure, (left, right)):
-        number = np.arange(1, tests + 1)
-        chance = 100 * (1 - 0.95**number)
-        bars = left.bar(number, chance, color=[RULE] * (tests - 1) + [OKABE_ITO["vermillion"]])
-        left.bar_label(bars, [""] * (tests - 1) + [f"{chance[-1]:.0f}"], fontsize=font_size)
-        left.set_xticks((1, 5, tests))
-        left.set_xlabel("tests at 5 %, all claims false")
-        left.set_ylabel("at least one passes, %")
-        left.set_ylim(0, 50)
-        left.set_yticks((0, 20, 40))
-        for before, after in zip(p, corrected):
-            look = {"color": OKABE_ITO["blue"]} if after < 0.05 else {"color": MUTED, "linestyle": "--"}
-            right.plot((0, 1), (before, after), marker="o", markersize=9, linewidth=2.5, **look)
-        draw_level(right, 0.05)
-        right.annotate(".05", (1.0, 0.05), xytext=(10, 6), textcoords="offset points")
-        right.set_yscale("log")
-        right.set_yticks([0.01, 0.1, 1], [".01", ".1", "1"])
-        right.minorticks_off()
-        right.set_xticks((0, 1), ("p", "after Holm"))
-        right.set_xlim(-0.2, 1.25)
-    return figure
-
-
 def why_short(verdict) -> str:
     """The verdict; in place of *undecided*, what keeps it open.
 
@@ -429,74 +314,7 @@ def why_short(verdict) -> str:
     return f"p = {outcome_p(verdict)}"
 
 
-def orders_picture(sizes: Sequence[int], columns: int = 15) -> Picture:
-    """Every order of a few layers that form phases of these sizes; framed are those that cuts into phases explain perfectly.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Layers in each phase.
-    columns : int
-        Orders in one row.
-
-    Examples
-    --------
-    >>> orders_picture([2, 3, 1]).sentence[:30]
-    'In 6 of 60 orders, one in 10, '
-    """
-    orders = distinct_orders(sizes)
-    perfect = [in_phases(order) for order in orders]
-    across, down, em = _WIDTH / columns, 92.0, _EM
-    fills, cell = (PAPER, RULE, MUTED), 9.0
-    body = []
-    for number, (order, whole) in enumerate(zip(orders, perfect)):
-        left, top = across * (number % columns) + 8, down * (number // columns) + 9
-        grid = Grid(left, top, 1, len(order), cell, down - 24, em)
-        body += grid.cells(
-            lambda _, layer, order=order: Cell(fills[order[layer]], edge=MUTED), gap=(1, 0), round=0
-        )
-        if whole:
-            body.append(
-                f'<rect x="{coordinate(left - 5)}" y="{coordinate(top - 6)}" width="{coordinate(grid.right - left + 10)}" '
-                f'height="{coordinate(down - 12)}" rx="4" fill="none" stroke="{OKABE_ITO["vermillion"]}" stroke-width="4"/>'
-            )
-    n = sum(perfect)
-    sentence = (
-        f"In {n} of {len(orders)} orders, one in {len(orders) / n:.0f}, each phase stays together (framed). A strip is one order of "
-        f"{len(orders[0])} layers; each shade is a phase."
-    )
-    return Picture(
-        body, _WIDTH, down * -(-len(orders) // columns), "Orders of a few layers", sentence, em, wide=True
-    )
-
-
-def distinct_orders(sizes: Sequence[int]) -> list[tuple[int, ...]]:
-    """Each order of the phases' layers once, those of one phase being alike.
-
-    >>> distinct_orders([1, 1])
-    [(0, 1), (1, 0)]
-    """
-    if not any(sizes):
-        return [()]
-    return [
-        (phase, *rest)
-        for phase, left in enumerate(sizes)
-        if left
-        for rest in distinct_orders([n - (k == phase) for k, n in enumerate(sizes)])
-    ]
-
-
-def in_phases(order: Sequence[int]) -> bool:
-    """Whether the layers of each phase stand together.
-
-    >>> in_phases((0, 0, 1)), in_phases((0, 1, 0))
-    (True, False)
-    """
-    starts = [phase for k, phase in enumerate(order) if not k or order[k - 1] != phase]
-    return len(starts) == len(set(starts))
-
-
-def _icon(key: str, y: float) -> list[str]:
+def draw_icon(key: str, y: float) -> list[str]:
     """The essay's image behind a claim, as small as a word."""
     c, image, accent = coordinate, _IMAGE_OF[key], OKABE_ITO["vermillion"]
     if image == "phases":

@@ -20,11 +20,18 @@ from bertlook_teach.views import (
 
 from ...analyses.coreference import BASELINES
 from ...corpora import anaphors
-from ..drawing.layout import TYPE, WIDE, broken_lines
-from ..drawing.marks import MODELS
-from ..drawing.text_table import TextTable
-from ..results.antecedents import mention_table, rule_answers
-from ..texts.arcs import RIGHT, WRONG, arc_levels
+from ...render import (
+    MODELS,
+    RIGHT,
+    TYPE,
+    WIDE,
+    WRONG,
+    TextTable,
+    arc_levels,
+    broken_lines,
+    mention_table,
+    rule_answers,
+)
 
 _WIDTH, _EM, _SPACE = WIDE, TYPE, 9.0
 _NARROW = (

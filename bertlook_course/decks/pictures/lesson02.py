@@ -9,8 +9,7 @@ from bertlook_teach.model import Attention, head_label
 from bertlook_teach.views import MUTED, RULE, Picture, coordinate, text
 
 from ...metrics import best_index
-from ..drawing.text_table import TextTable
-from .map_classes import map_address
+from ...render import TextTable, map_address
 
 _WIDTH, _EM, _TOP = 1180.0, 31.0, 46.0
 _NAMES = {"same_word_across": "other text", "within_word": "in a word", "bag_of_words": "bag"}
