@@ -19,11 +19,8 @@ from ..metrics import METRICS
 from .texts import cells_of, from_json, json_lines, open_text
 
 SHIPPED = ("same-topic", "agreement", "sentiment")
-
 SPLITS = ("train", "dev", "test")
-
 OVERLAP = ("refuse", "drop")
-
 HELD_OUT = 0.1  # of train, where no test is given
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -411,9 +408,7 @@ def read_glue(
     }
     numbers = {split: isinstance(examples[0].label, float) for split, examples in splits.items()}
     if len(set(numbers.values())) > 1:
-        said = ", ".join(
-            f"{split} {'numbers' if is_number else 'classes'}" for split, is_number in numbers.items()
-        )
+        said = ", ".join(f"{split} {'numbers' if own else 'classes'}" for split, own in numbers.items())
         raise ValueError(f"{train}: the files disagree on what is to be predicted: {said}.")
     regression = numbers["train"]
     name = name or _name_of(Path(train))

@@ -12,8 +12,7 @@ from ..published import published_layers, published_norm_share, published_table_
 from ..render import figure_picture, gain_figure, interval_curves, layer_curves, signed_gain
 from . import lesson06
 from .common import LessonDeck, letter
-from .lesson04 import idle_head
-from .lesson04_norms import KINDS
+from .lesson04_norms import KINDS, idle_head
 
 _MEANING = {"dobj": "direct objects", "nn": "nouns before nouns"}
 _FLATTERING = "25 cases"

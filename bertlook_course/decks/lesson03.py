@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from bertlook_teach.measures import OFFSETS, Profile, attention_entropy, profile_heads
+from bertlook_teach.measures import OFFSETS, Profile, profile_heads
 from bertlook_teach.model import head_label
 from bertlook_teach.views import Picture
 
@@ -16,7 +15,7 @@ from ..claims import SINKS, Resources
 from ..claims.lessons.lesson03 import CLARK_LENGTH, halves, shown_measures
 from ..corpora import load_pairs
 from ..metrics import best_index, layer_difference
-from ..published import published_layers, published_sst2_entropy, read_published
+from ..published import published_layers, read_published
 from ..render import (
     Estimate,
     TextTable,
@@ -30,113 +29,12 @@ from ..render import (
     zones_picture,
 )
 from .common import LessonDeck, letter, short_title, subject
+from .pictures.lesson03 import DOGS, layers
 
 CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"
-_DOGS = ("my dog is cute", "he likes eating")  # short: a map of few cells
 _NEIGHBOURS = ("previous", "next")
 _COUNTS = {"A": 1.0, "B": 4.0, "C": 10.0}  # heads that look at a neighbour: where each answer ends
-
-
-# --- what needs no model, and what was published ---------------------------------------------------------------
-def position_table() -> TextTable:
-    """Heads of BERT-base that look at the next token, as the paper's plot has them, and what its text says."""
-    rows = [r for r in read_published("clark_relative_position") if "next token" in r.quantity]
-    heads = [r for r in rows if r.head]
-    in_text = ", ".join(r.layer for r in rows if "text" in r.quantity)
-    in_plot = ", ".join(r.layer for r in heads if float(r.value) > 0.5)
-    return TextTable(
-        ["head", "share"],
-        [[f"head {r.layer}-{r.head}", Estimate(float(r.value))] for r in heads],
-        f"Heads that look at the next token, read off the plot (good to about 0.02). Over half there: layers {in_plot}. The text says "
-        f"layers {in_text}.",
-    )
-
-
-def errata_picture() -> Picture:
-    """Layer means of BERT-base as published, to hold against what the paper's text says of them."""
-    sep, sep_sep, cls = (published_layers(measure) for measure in ("sep", "sep_to_sep", "cls"))
-    figure = interval_curves(
-        {},
-        published={"all to [SEP]": sep, "[SEP] to [SEP]": sep_sep, "all to [CLS]": cls},
-        baseline=("half", 0.5),
-        ylabel="share",
-        ylim=(0, 1),
-        size=(9.8, 3.4),
-    )
-    return figure_picture(
-        figure,
-        "BERT-base, layer means of Clark et al. 2019, Figure 2. To [SEP], over half: layers "
-        f"{', '.join(_layers(sep > 0.5))}. [SEP] to itself, over .9: layers {' and '.join(_layers(sep_sep > 0.9))}. "
-        f"Layer 1 to [CLS]: {cls[0]:.2f}.",
-    )
-
-
-def diagonals_picture(known: np.ndarray, names: Sequence[str], sentence: str, **look) -> Picture:
-    """A map whose answer is known, beside the cells that count as previous and as next."""
-    maps = (known, np.eye(len(known), k=-1), np.eye(len(known), k=1))
-    return small_maps(
-        {name: (cells, "") for name, cells in zip(names, maps)}, sentence, aspect="auto", **look
-    )
-
-
-def _layers(mask) -> list[str]:
-    """The layers where a mask is true, counted from 1."""
-    return [str(i + 1) for i in np.flatnonzero(mask)]
-
-
-def focus_picture() -> Picture:
-    """Three made-up maps, and their entropy in nats, as so many tokens, and normalised."""
-    one = np.eye(8)
-    maps = {"one token": one, "two tokens": (one + one[::-1]) / 2, "all tokens": np.full((8, 8), 1 / 8)}
-    nats = {name: float(attention_entropy(rows)) for name, rows in maps.items()}
-    shown = {
-        name: (
-            rows,
-            f"{nats[name]:.2f} nats = ln {np.exp(nats[name]):.0f}\nnormalised {nats[name] / np.log(8):.2f}",
-        )
-        for name, rows in maps.items()
-    }
-    said = ", ".join(f"{name} ({value:.2f} nats)" for name, value in nats.items())
-    return small_maps(shown, f"Every row looks at {said}.", aspect="auto")
-
-
-def average_table(share: Sequence[float], macro: float, pooled: float) -> TextTable:
-    """The share of [SEP] in a short and in a long text, and two means of them."""
-    names = (
-        "text of 10 tokens",
-        "text of 100 tokens",
-        "each text weighs the same",
-        "each token weighs the same",
-    )
-    return TextTable(
-        ["what", "share of [SEP]"],
-        [[name, Estimate(value, form=".3f")] for name, value in zip(names, (*share, macro, pooled))],
-        f"Two averages of the same two texts: {macro:.3f} and {pooled:.3f}.",
-    )
-
-
-def order_pictures() -> dict[str, Picture]:
-    """Entropy of a BERT-base on sentences as they are and with their words shuffled, for a menu: both, and the difference."""
-    plain, shuffled = (published_sst2_entropy(of) for of in ("sentences", "words shuffled"))
-    change = shuffled.mean - plain.mean
-    # The two means are of the same sentences; how they go together was not released: the widest that any correlation allows.
-    bound = 1.96 * (plain.deviation + shuffled.deviation) / np.sqrt(plain.n)
-    beyond, most = int((np.abs(change) > bound).sum()), int(np.abs(change).argmax())
-    largest = f"{change[most]:+.2f} nats from {plain.mean[most]:.2f}"
-    levels = {"BERT-base (published)": plain.mean, "words shuffled (published)": shuffled.mean}
-    curve = {"BERT-base (published): shuffled minus as they are": (change, change - bound, change + bound)}
-    return {
-        "both": figure_picture(
-            interval_curves({}, published=levels, ylabel="entropy, nats"),
-            f"Much as before; layer {most + 1} changes most, {largest}; n = {plain.n:,} sentences of SST-2.",
-        ),
-        "the difference": figure_picture(
-            interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),
-            f"{beyond} of {len(change)} layers change beyond chance, layer {most + 1} most: {largest}. "
-            f"Band: the widest possible (95 %, n = {plain.n:,}).",
-        ),
-    }
 
 
 # --- what our models do ----------------------------------------------------------------------------------------
@@ -383,7 +281,7 @@ class Deck(LessonDeck):
             baseline=("uniform, these inputs", level),
             ylabel="to [SEP]",
         )
-        over = ", ".join(_layers(base.layer_mean("sep")[0] > 0.5)) or "none"
+        over = ", ".join(layers(base.layer_mean("sep")[0] > 0.5)) or "none"
         return figure_picture(
             figure,
             f"BERT-base, recorded, gives over half to [SEP] in layers {over}. "
@@ -426,7 +324,7 @@ class Deck(LessonDeck):
 
     def sep_pictures(self, recording) -> dict[str, Picture]:
         """Who looks at [SEP], by layer, for a menu; beside it a recorded map of BERT-base's layer where [SEP] does most."""
-        layer, seen = int(published_layers("sep_to_sep").argmax()), recording[_DOGS]
+        layer, seen = int(published_layers("sep_to_sep").argmax()), recording[DOGS]
         weights = seen.weights[layer].mean(axis=0)
         sep = np.array(seen.tokens) == "[SEP]"
         own = weights[np.ix_(sep, sep)].sum(axis=1).mean()
@@ -435,7 +333,7 @@ class Deck(LessonDeck):
             named = [token if hidden else "" for token, hidden in zip(seen.tokens, seen.special)]
             map_beside(figure, weights, named, f"BERT-base, layer {layer + 1}")
             figure.set_figheight(figure.get_figheight() - 0.6)  # room for the lines that are said of the map
-            return f"Map: {recording.badge}, mean of its heads on “{' / '.join(_DOGS)}”; SEP → SEP {own:.2f}."
+            return f"Map: {recording.badge}, mean of its heads on “{' / '.join(DOGS)}”; SEP → SEP {own:.2f}."
 
         return {
             title: self.layer_picture(key, title, published_layers(key), uniform="sep, uniform", aside=draw)

@@ -6,8 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bertlook_teach.measures import special_token_attention
-from bertlook_teach.model import head_label, load_encoder, parse_head_label, random_twin
+from bertlook_teach.model import load_encoder, random_twin
 from bertlook_teach.views import Picture
 
 from ..claims import SINKS, Resources, collect_evidence
@@ -18,6 +17,8 @@ from ..render import Estimate, TextTable, answer_picture, figure_picture, interv
 from .common import LessonDeck, short_title, subject
 from .lesson04_norms import (
     KINDS,
+    LOOKS,
+    VOTES,
     Statistic,
     banded,
     correlations,
@@ -35,49 +36,6 @@ from .lesson04_norms import (
     turn_per_weight,
     what_is_left,
 )
-
-# What [SEP] would be, which quantity would then be small, in which evidence it is, and under which line.
-LOOKS = (
-    ("gathering", "[SEP] to [SEP]", "surface", layer_means("sep_to_sep"), 0.5),
-    ("resting", "length of f", "norms", length_of("sep"), 0.25),
-    ("resting", "gradient", "importance", gradient_ratio, 0.5),
-    ("resting", "turn per weight", "zeroing", turn_per_weight, 0.5),
-    ("resting", "turn", "zeroing", turn, 1.0),
-)
-
-# What a class votes on: where each answer's zone ends, where the axis begins, and what it is.
-VOTES = (
-    ({"A": 0.1, "B": 0.5, "C": 1.0}, 0, "share of [SEP] that goes to [SEP]"),
-    ({"D": 0.1, "C": 0.5, "B": 1.0, "A": 1.3}, 0, "gradient on [SEP] / on all tokens"),
-    ({"C": 0.5, "B": 0.95, "A": 1.0}, 0, "share of norms / share of weights"),
-    ({"C": 0.1, "B": 1.0, "A": 10.0}, 0.01, "turn without [SEP] / without another"),
-)
-
-
-# --- what is not of our models ---------------------------------------------------------------------------------
-def idle_head(recording) -> tuple[int, int]:
-    """Layer and head of a recorded model that give [SEP] most, over all texts of the recording."""
-    return best_index(np.mean([special_token_attention(one, "sep") for one in recording.values()], axis=0))
-
-
-def on_cross_the_street(recording) -> dict:
-    """Options of a `RecordedExplorer`: the word *cross* in the head that gives [SEP] most, and a head that rests where it has no object."""
-    tired = next(text for text in recording if "cross the street" in text)
-    layer, head = idle_head(recording)
-    return {
-        "sentences": list(recording)[3:7],
-        "sentence": tired,
-        "choices": {
-            f"{head_label(layer, head)}: nearly all rest": (
-                tired,
-                layer,
-                head,
-                recording[tired].tokens.index("cross"),
-            ),
-            "8-10: the object looks, most others rest": (tired, *parse_head_label("8-10")),
-        },
-        "measure": "to [SEP]",
-    }
 
 
 # --- what our models do ----------------------------------------------------------------------------------------
@@ -238,18 +196,14 @@ class Deck(LessonDeck):
         weight, added = (self._there("norms", share)[0] for share in (share_of_weights, share_of_norms))
         base = [float(published_norm_share("sep", weights=w)[self.base_layer]) for w in (True, False)]
         sep, other = self.degrees
+        clark = "Clark et al. 2019"
         return (
-            (
-                "surface",
-                layer_means("sep_to_sep"),
-                self.own_in_base,
-                "BERT-base: Clark et al. 2019, a figure.",
-            ),
+            ("surface", layer_means("sep_to_sep"), self.own_in_base, f"BERT-base: {clark}, a figure."),
             (
                 "importance",
                 gradient_ratio,
                 self.published_ratio[self.base_layer],
-                "BERT-base: derived from a figure of Clark et al. 2019.",
+                f"BERT-base: derived from a figure of {clark}.",
             ),
             (
                 "norms",

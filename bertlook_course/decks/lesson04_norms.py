@@ -8,10 +8,12 @@ from functools import cache
 
 import numpy as np
 
+from bertlook_teach.measures import special_token_attention
 from bertlook_teach.views import LINE, MUTED, SELECTED
 
 from ..analyses.anatomy import attention_against_importance
 from ..claims import SINKS, Evidence
+from ..metrics import best_index
 
 KINDS = ("cls", "sep", "punct", "other")
 REPLICATES = 300
@@ -137,3 +139,26 @@ def sinks_figure(panels: Mapping[str, Mapping[str, tuple]], ylabel: str = "share
         *row[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False, fontsize=18
     )
     return figure
+
+
+def idle_head(recording) -> tuple[int, int]:
+    """Layer and head of a recorded model that give [SEP] most, over all texts of the recording."""
+    return best_index(np.mean([special_token_attention(one, "sep") for one in recording.values()], axis=0))
+
+
+# What [SEP] would be, which quantity would then be small, in which evidence it is, and under which line.
+LOOKS = (
+    ("gathering", "[SEP] to [SEP]", "surface", layer_means("sep_to_sep"), 0.5),
+    ("resting", "length of f", "norms", length_of("sep"), 0.25),
+    ("resting", "gradient", "importance", gradient_ratio, 0.5),
+    ("resting", "turn per weight", "zeroing", turn_per_weight, 0.5),
+    ("resting", "turn", "zeroing", turn, 1.0),
+)
+
+# What a class votes on: where each answer's zone ends, where the axis begins, and what it is.
+VOTES = (
+    ({"A": 0.1, "B": 0.5, "C": 1.0}, 0, "share of [SEP] that goes to [SEP]"),
+    ({"D": 0.1, "C": 0.5, "B": 1.0, "A": 1.3}, 0, "gradient on [SEP] / on all tokens"),
+    ({"C": 0.5, "B": 0.95, "A": 1.0}, 0, "share of norms / share of weights"),
+    ({"C": 0.1, "B": 1.0, "A": 10.0}, 0.01, "turn without [SEP] / without another"),
+)

@@ -15,7 +15,6 @@ from ..analyses.syntax import (
     RelationTable,
     best_of_many,
     collect_answers,
-    in_scheme,
     score_relations,
 )
 from ..claims import Verdict, decide, ledger
@@ -26,18 +25,14 @@ from ..render import (
     Estimate,
     TextTable,
     answer_picture,
-    arcs_of,
     best_of_figure,
     choices_cell,
     figure_picture,
     flattery_table,
     gain_figure,
-    published_relations,
     relation_bars_figure,
     relation_gains,
-    render_arcs,
     signed_gain,
-    table_dots,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -86,33 +81,6 @@ def _from_word_to_word(attention: Attention, *, words: tuple[str, str]) -> np.nd
     return np.asarray(attention.weights)[:, :, tokens.index(words[0]), tokens.index(words[1])]
 
 
-def printed_det(answer) -> str:
-    """What always naming the next word finds of determiners: here, in the paper, and BERT-base's best head."""
-    row, bounds = published_table_1()["det"], [0.3, 0.5, 0.7]
-    return (
-        f"**{letter(answer.accuracy, bounds)}**: {100 * answer.accuracy:.0f} % here, n = {answer.n}. "
-        f"In the paper's news text **{letter(row.baseline / 100, bounds)}**: "
-        f"{row.baseline:.1f} %. BERT-base's best head: {row.accuracy} %."
-    )
-
-
-def printed_dots(rows: Sequence) -> Picture:
-    """BERT-base's best heads and the best fixed distances, rows of Table 1 of Clark et al. (2019)."""
-    table, head = published_relations(rows), "BERT-base's best head"
-    header = [head if name == "accuracy" else name for name in table.header]
-    body = [
-        [f"{row[0]}  {one.accuracy} against {one.baseline}", *row[1:]] for row, one in zip(table.rows, rows)
-    ]
-    order = sorted(rows, key=lambda one: one.baseline - one.accuracy)
-    most, least = (
-        f"{one.relation} {signed_gain(one.accuracy - one.baseline, 1)}" for one in (order[0], order[-1])
-    )
-    said = f"Gains as printed, in points: the largest {most}, the smallest {least}. {table.caption}"
-    return table_dots(
-        TextTable(header, body, said), [head, "best offset"], axis="per cent right", together=True
-    )
-
-
 def printed_gains() -> dict[str, float]:
     """BERT-base's gain over the best offset by the authors' code, of "all" and each relation, the largest first."""
     table = published_table_1()
@@ -133,29 +101,6 @@ def printed_gain_picture() -> Picture:
         f"Most: {most} {signed_gain(gains[most], 1)} points; least: {least} {signed_gain(gains[least], 1)}. "
         "The printed slip for auxpass is corrected.",
     )
-
-
-# --- what needs no model -------------------------------------------------------------------------------------
-def compare_schemes(treebank: Sequence[TreebankSentence]) -> list[Picture]:
-    """The arcs of a short sentence that differ, in Universal Dependencies and in the Stanford scheme."""
-    wanted = {"obl", "case", "det", "nsubj"}
-    ud = next(s for s in treebank if len(s) < 9 and wanted <= set(s.relations))
-    [stanford] = in_scheme([ud], "stanford")
-    pictures = []
-    for scheme, tree in (("Universal Dependencies", ud), ("Stanford", stanford)):
-        arcs = arcs_of(tree)
-        differ = [
-            arc
-            for arc in arcs["arcs"]
-            if ud.governors[arc["dependent"]] != stanford.governors[arc["dependent"]]
-        ]
-        said = ", ".join(
-            f"{tree.words[arc['dependent']]} depends on {tree.words[arc['governor']]} ({arc['relation']})"
-            for arc in differ
-        )
-        drawn = render_arcs(arcs | {"arcs": differ}, font_size=26)
-        pictures.append(replace(drawn, caption=f"{scheme}: {said}."))
-    return pictures
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -11,16 +11,7 @@ import numpy as np
 from bertlook_teach.model import Attention, extract_attention, head_label
 from bertlook_teach.stats import ratio_interval
 from bertlook_teach.views import (
-    MUTED,
-    PAPER,
-    RULE,
-    SELECTED,
-    Cell,
-    Grid,
     Picture,
-    coordinate,
-    magnitude_colour,
-    text,
 )
 
 from ..analyses.coreference import (
@@ -43,11 +34,10 @@ from ..render import (
     figure_picture,
     gain_figure,
     points_figure,
-    published_antecedents,
     signed_gain,
 )
 from .common import LessonDeck, letter, short_title
-from .pictures.lesson07 import pronoun_pairs_picture, stairs_picture
+from .pictures.lesson07 import pronoun_pairs_picture
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs
@@ -79,64 +69,6 @@ def to_what_is_meant(attention: Attention) -> np.ndarray:
     )
     later = len(tokens) - 1 - tokens[::-1].index(word)
     return np.asarray(attention.weights)[:, :, later, tokens.index(meant)]
-
-
-def said_left_out() -> str:
-    """The two rules of Table 2 that are left out where the result is retold."""
-    table = published_table_2()
-    other, better = sorted(table[name].all for name in ("head match", "four sieves"))
-    return (
-        f"**{letter(better, [30, 50, 65])}**: {better:.0f} %, more than the head. The other one reaches "
-        f"{other:.0f} %. Both are in the same table."
-    )
-
-
-def published_by_kind() -> TextTable:
-    """Table 2 as printed, a row for each kind of mention."""
-    table = published_antecedents(published_table_2())
-    return TextTable(
-        ["mentions", *(row[0] for row in table.rows)],
-        [[kind, *(row[k] for row in table.rows)] for k, kind in enumerate(table.header) if k],
-        table.caption,
-    )
-
-
-def rivals_as_printed() -> Picture:
-    """The rules that a head has to beat, and what that would show, at their height in Table 2."""
-    table = published_table_2()
-    shows = {
-        "nearest": "beaten: more than distance",
-        "head match": "beaten: more than the same word",
-        "four sieves": "not beaten: just agreement?",
-    }
-    rivals = [(name, table[name].all, words) for name, words in shows.items()]
-    best = table["best head"]
-    return stairs_picture(rivals, f"BERT-base's best head ({best.head})", best.all)
-
-
-def named_picture(row: np.ndarray, choices: Sequence[Sequence[int]], named: Callable) -> Picture:
-    """The attention of *She* to the words before it, with a ring round the word that each list of candidates makes it name."""
-    words, right, c = ("Nora", "lost", "her", "key", "."), (0, 2), coordinate
-    grid = Grid(10, 50, len(choices), len(words), 130, 68, 28)
-    body = grid.numbered(words, gap=0.7) + grid.cells(
-        lambda i, j: Cell(
-            magnitude_colour(row[j]) if j in choices[i] else PAPER,
-            written=f"{row[j]:.2f}".strip("0"),
-            edge=RULE,
-            ink="" if j in choices[i] else MUTED,
-        ),
-        size=1,
-        gap=(2, 8),
-    )
-    for i, one in enumerate(choices):
-        answer = named(row, one)
-        x, y = grid.middle(i, answer)
-        body += [
-            f'<rect x="{c(x - 62)}" y="{c(y - 29)}" width="124" height="58" rx="5" fill="none" stroke="{SELECTED}" stroke-width="5"/>',
-            text(grid.right + 20, y, f"She names {words[answer]}  {'✓' if answer in right else '✗'}"),
-        ]
-    said = "Coloured: the candidates. Ringed: the answer. Right would be “Nora” or “her”."
-    return Picture(body, 1030, grid.bottom + 6, "One row of attention", said, 28, wide=True)
 
 
 # --- what the models found in the treebank -------------------------------------------------------------------

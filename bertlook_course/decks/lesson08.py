@@ -29,7 +29,6 @@ from ..render import (
     render_arcs,
     score_cell,
     signed_gain,
-    small_maps,
 )
 from .common import LessonDeck, letter, short_title, subject
 
@@ -40,9 +39,7 @@ PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "attention only": "attention only",
     "attention and words": "attention + GloVe",
 }
-
 PAIRS = {"uniform": "any unlinked pair", "distance-matched": "unlinked, same distance"}  # as drawn: as said
-
 CONTROLS = ("right-branching", "distances and words", "random attention and words")
 
 
@@ -406,20 +403,6 @@ class Deck(LessonDeck):
         )
 
 
-def printed(name: str) -> float:
-    """The published UAS of a probe of BERT-base, per cent."""
-    return table_3(PRINTED[name])
-
-
-def printed_answer() -> str:
-    """The control that came nearest to attention in print."""
-    nearest = max(CONTROLS, key=printed)
-    gap = printed("attention only") - printed(nearest)
-    answer = "D" if gap >= 20 else "ABC"[CONTROLS.index(nearest)]
-    others = " and ".join(f"{printed(name):.0f}" for name in CONTROLS if name != nearest)
-    return f"**{answer}**: {nearest}, {printed(nearest):.0f} %, only {gap:.0f} points below. The other two: {others} %."
-
-
 def _on_ewt(table: MeasuredTable, name: str) -> Measured:
     """The score of a probe on a larger treebank: docs/results.md."""
     return table.value(
@@ -448,17 +431,11 @@ def _said_lead(name: str, found: lesson08.Measured) -> str:
     return f"{name} {_leads(found)['attention only'].replace(' points', '')}"
 
 
-def shifted_picture() -> Picture:
-    """With which vector each candidate should be read, and with which it is, as released."""
-    place = np.eye(4)
-    return small_maps(
-        {"as it should be": (place, ""), "as released": (np.roll(place, 1, axis=1), "")},
-        "A row is a candidate, a column a word vector; dark: the two are read together.",
-        size=(9.8, 3.0),
-        words=["ROOT", "the", "cat", "sat"],
-    )
-
-
 def _points(share: float) -> str:
     """A difference of shares, in points with its sign."""
     return signed_gain(100 * share, 1)
+
+
+def printed(name: str) -> float:
+    """The published UAS of a probe of BERT-base, per cent."""
+    return table_3(PRINTED[name])

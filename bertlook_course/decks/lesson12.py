@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from bertlook_teach import head_label, stats
-from bertlook_teach.views import Picture, model_of
+from bertlook_teach.views import Picture
 
 from ..analyses import keywords
-from ..claims import Resources
 from ..claims.lessons import lesson12
-from ..metrics import best_index, rank_correlation
-from ..published import MeasuredTable
+from ..metrics import rank_correlation
 from ..render import (
     Estimate,
-    NumberTable,
     TextTable,
     answer_picture,
     figure_picture,
@@ -25,283 +21,16 @@ from ..render import (
     heat_figure,
     pruning_figure,
     signed_gain,
-    table_bars,
-    table_dots,
 )
-from .common import LessonDeck, letter, short_title, subject
+from .common import letter, short_title, subject
+from .lesson12_ranks import Ranks, auc_of
 
 _ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture
 
 
-DARKEST = 4  # times the average: a word with more is not drawn darker
-
-
-class Deck(LessonDeck):
-    """The slides of lesson 12, on all texts with key phrases: one half chooses and fits, the other reports.
-
-    Parameters
-    ----------
-    encoder, twin : Encoder
-    beside : Encoder, optional
-        A model that stands beside it; left out where it is the same one.
-    """
-
-    lesson = "12"
-
-    def __init__(self, encoder, twin, beside=None):
-        super().__init__(encoder, twin, Resources(), beside)
-        self.found = {name: lesson12.measured(model, self.resources) for name, model in self.models.items()}
-        self.ours, self.control = self.found.values()
-        self.compared, self.data = self.ours.comparison, self.ours.data
-        self.train, self.test = self.ours.train, self.ours.test
-        self.best = self.compared.best["mean"]  # (layer, head)
-        self.n_layers, self.n_heads = self.data.n_layers, self.data.n_heads
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, keywords.WordScore]]:
-        """How well each rule, head and mix finds key words, for both models."""
-        compared = {model: found.comparison for model, found in self.found.items()}
-        return {model: {name: c.score(name) for name in c.answers} for model, c in compared.items()}
-
-    @cached_property
-    def other(self) -> lesson12.Measured | None:
-        """What the model beside it makes of the same texts; None if there is none."""
-        return None if self.beside is None else lesson12.measured(self.beside, self.resources)
-
-    @property
-    def halves(self) -> str:
-        """How many texts choose, and how many report."""
-        return f"{self.train.n_texts} texts, scored on {self.test.n_texts} others"
-
-    # ---- what a word receives -----------------------------------------------------------------------------
-
-    @cached_property
-    def documents(self) -> list[dict[str, object]]:
-        """The four shortest texts, each as `WeightedText` takes it: what a word receives, and what the regression says of it."""
-        lengths = np.bincount(self.test.text_ids)
-        shortest = [int(number) for number in lengths.argsort(kind="stable")[:4]]
-        documents = [self.test.documents[number] for number in shortest]
-        read = keywords.read_keywords(self.encoder, documents)  # once more, for what each word receives
-        log_odds = self.compared.answers[keywords.ALL_HEADS][0]
-        views = []
-        for place, (number, document) in enumerate(zip(shortest, documents)):
-            part = self.test.text(number)
-            views.append(
-                {
-                    "words": self.test.words[part],
-                    "scores": np.moveaxis(read.scores["mean"][read.text(place)], 0, -1),
-                    "key": self.test.is_key[part],
-                    "mix": 1 / (1 + np.exp(-log_odds[part])),
-                    "title": f"{document.title} ({self.name})",
-                }
-            )
-        return views
-
-    def documents_without_mix(self) -> list[dict[str, object]]:
-        """The same before any regression was fitted."""
-        return [{**view, "mix": None} for view in self.documents]
-
-    def choosy_head(self) -> tuple[int, int]:
-        """The head (layer, head) that prefers some words of the first text most, as far as the colours tell words apart."""
-        scores = np.asarray(self.documents[0]["scores"])
-        shown = np.minimum(scores / scores.mean(axis=-1, keepdims=True), DARKEST)
-        return best_index(shown.std(axis=-1))
-
-    def columns_table(self, words: Sequence[str], mean, largest) -> TextTable:
-        """What the words of a short text receive in the best head."""
-        return TextTable(
-            ["word", "mean", "largest"],
-            [
-                [word, Estimate(one, form=".3f"), Estimate(other, form=".3f")]
-                for word, one, other in zip(words, mean, largest, strict=True)
-            ],
-            f"What each word receives in head {head_label(*self.best)}: the mean and the largest of its column.",
-        )
-
-    def texts_sentence(self) -> str:
-        """How many texts and words there are, and how many of these are key."""
-        return (
-            f"We have {self.data.n_texts} texts with {len(self.data.words):,} words and marks, "
-            f"**{100 * self.data.share_key:.0f} % key**: {self.train.n_texts} to choose on, {self.test.n_texts} to report on."
-        )
-
-    # ---- one head -----------------------------------------------------------------------------------------
-
-    @cached_property
-    def auc(self) -> np.ndarray:
-        """The AUC of what a word receives on average, of each of the model's heads: (layer, head)."""
-        return self.ours.mean("mean")
-
-    def heads_table(self) -> NumberTable:
-        """The AUC of each head."""
-        layers, heads = ([str(i + 1) for i in range(n)] for n in (self.n_layers, self.n_heads))
-        return NumberTable(
-            self.auc,
-            layers,
-            heads,
-            name="AUC of the column mean",
-            axes=("layer", "head"),
-            shade=True,
-            middle=0.5,
-            shape=False,
-        )
-
-    def heads_sentence(self) -> str:
-        """The heads with the highest and the lowest AUC."""
-        top, low = (
-            np.unravel_index(place, self.auc.shape) for place in (self.auc.argmax(), self.auc.argmin())
-        )
-        second = np.unravel_index(np.argsort(-self.auc, axis=None)[1], self.auc.shape)
-        close = bool(self.auc[top] - self.auc[second] < 0.005)
-        return (
-            f"Blue: above chance, .5; brown: below, the head looks away. Highest: head {head_label(*top)}, {self.auc[top]:.3f}"
-            f"{f', just before {head_label(*second)}, {self.auc[second]:.3f}' * close}. "
-            f"Lowest: head {head_label(*low)}, {self.auc[low]:.2f}. Mean over {self.data.n_texts} texts."
-        )
-
-    def twin_answer(self) -> str:
-        """The AUC of a head that learnt nothing, on average, and the letter of the answer."""
-        auc = self.control.mean("mean")
-        return (
-            f"The answer: **{letter(auc.mean(), (0.55, 0.65, 0.75))}**. On average **{auc.mean():.2f}**, "
-            f"from {auc.min():.2f} to {auc.max():.2f}."
-        )
-
-    def pieces_table(self) -> TextTable:
-        """The best head of each model with the pieces of a word summed and averaged, and the number of pieces alone."""
-
-        def best_head(found, quantity):
-            chooses, reports = (half[quantity] for half in found.heads)
-            pick = int(chooses.mean(axis=0).argmax())
-            interval = keywords.mean_with_interval(reports.reshape(len(reports), -1)[:, pick])
-            return Estimate(*interval, before=f"{head_label(*divmod(pick, self.n_heads))}: ")
-
-        both = {self.name: self.ours, "its random twin": self.control}
-        return TextTable(
-            ["best head, AUC [95 %]", "pieces summed", "per piece"],
-            [
-                *(
-                    [name, *(best_head(found, q) for q in ("mean", "a piece"))]
-                    for name, found in both.items()
-                ),
-                ["number of wordpieces alone", auc_of(self.scores[self.name]["pieces"]), "-"],
-            ],
-            f"Chosen on {self.train.n_texts} texts, reported on {self.test.n_texts} others.",
-        )
-
-    # ---- rules, and all heads -----------------------------------------------------------------------------
-
-    @property
-    def lead(self) -> Estimate:
-        """The AUC of the best head minus that of tf-idf, with its interval over texts."""
-        return self._lead("tf-idf", "+.2f")
-
-    def _lead(self, rule: str, form: str) -> Estimate:
-        """The AUC of the best head minus that of a rule, which read the same texts."""
-        answers = (self.compared.answers[name][0] for name in (keywords.BEST_HEAD, rule))
-        head, other = (keywords.auc_by_text(self.test, log_odds) for log_odds in answers)
-        return Estimate(float((head - other).mean()), *stats.paired_interval(other, head), form)
-
-    def rivals_question(self) -> str:
-        """Where does the best head come out beside tf-idf?"""
-        return (
-            f"**tf-idf**: how often the word stands in this text, times how rare it is in {self.train.n_texts} other texts. "
-            f"No model at all. Where does the **best of {self.subject}'s {self.n_layers * self.n_heads} heads** come out?"
-        )
-
-    def rivals_picture(self) -> Picture:
-        """The best head of each model beside rules that read no head."""
-        rules = ["position", "length", "tf-idf", "RAKE"]
-        best = {self.name: self.scores[self.name], f"{self.name}'s twin": self.scores["random twin"]}
-        scores = {name: (model[keywords.BEST_HEAD], model_of(name)) for name, model in best.items()}
-        if self.other is not None:
-            scores[subject(self.beside)] = (
-                self.other.comparison.score(keywords.BEST_HEAD),
-                model_of(subject(self.beside)),
-            )
-        table = TextTable(
-            ["score", "AUC [95 %]"],
-            [
-                *([name, auc_of(self.scores[self.name][name])] for name in rules),
-                *([f"{name}'s best head", auc_of(score)] for name, (score, _) in scores.items()),
-            ],
-            f"{self.test.n_texts} texts that took no part in any choice; frequencies and heads from {self.train.n_texts} others. "
-            f"Head of {self.subject}: {head_label(*self.best)}.",
-        )
-        marks = [*["baseline"] * len(rules), *(mark for _, mark in scores.values())]
-        return table_bars(table, axis="AUC", line=("chance", 0.5), model=marks)
-
-    def rivals_answer(self) -> str:
-        """The letter of the answer, the difference, and how sure it is."""
-        said = letter(self.lead.value, (-0.08, -0.02, 0.02))
-        sure = "ahead, but not surely by .02 (slide 19)" if self.lead.low > 0 else "not surely ahead"
-        sure = "surely by more than .02" if self.lead.low > 0.02 else sure
-        return f"The answer for {self.subject}: **{said}**. Head minus tf-idf: **{self.lead}**: {sure}."
-
-    @cached_property
-    def against_rake(self) -> dict[str, Estimate]:
-        """AUC and F1 of the best head minus those of RAKE, with intervals over texts, which are drawn for both alike."""
-        answers = [self.compared.answers[name] for name in (keywords.BEST_HEAD, "RAKE")]
-        parts = [keywords.f1_parts(log_odds > cutoff, self.test) for log_odds, cutoff in answers]
-
-        def lead(texts) -> float:
-            ours, theirs = (np.divide(*part[texts].sum(axis=0)) for part in parts)
-            return float(ours - theirs)
-
-        texts = np.arange(self.test.n_texts)
-        return {
-            "AUC": self._lead("RAKE", "+.3f"),
-            "F1": Estimate(lead(texts), *stats.resampled_interval(lead, texts), "+.3f"),
-        }
-
-    def rake_picture(self) -> Picture:
-        """The best head minus RAKE on the same texts, with intervals, and whether the two are a tie."""
-        table = TextTable(
-            ["score", "best head minus RAKE [95 %]"],
-            [[f"{name}: {_ahead(lead)}", lead] for name, lead in self.against_rake.items()],
-            f"On these {self.test.n_texts} texts {'yes' if min(one.low for one in self.against_rake.values()) > 0 else 'not surely'}: best head of "
-            f"{self.subject} minus RAKE.",
-        )
-        return table_dots(table, axis="best head minus RAKE", line=("a tie", 0.0), model=self.mark)
-
-    def other_texts(self) -> str:
-        """The F1 of the best head and of RAKE on abstracts and on news, of the model or, under its own name, of the one beside it."""
-        papers, news = self.quoted("key words: Inspec"), self.quoted("key words: news")
-        unmeasured = self.not_measured(papers, "on other texts")
-        if papers is None:
-            return unmeasured.strip()
-        said = [f"201 abstracts (Inspec) {_against_rake(papers)}"]
-        if news is not None and news.model == papers.model:
-            said.append(f"150 news texts {_against_rake(news)}")
-        return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts: {'; '.join(said)}."
-
-    def said_lift(self) -> str:
-        """What the heads of each model add to the rules."""
-        rules = self.scores[self.name][keywords.RULES_TOGETHER].auc
-        ours, twins = (score[keywords.BOTH].auc for score in self.scores.values())
-        return f"lift the rules from {rules:.3f} to {ours:.3f}, the twin's to {twins:.3f}"
-
-    def mixes_table(self) -> TextTable:
-        """One head, mixes of all, and rules, for both models."""
-        names = [keywords.MIX, keywords.ALL_HEADS, keywords.RULES_TOGETHER, keywords.BOTH]
-        shown = {"best head of each": keywords.BEST_HEAD} | {name: name for name in names}
-        bests = [scores[keywords.BEST_HEAD].name.partition(", ")[2] for scores in self.scores.values()]
-        return TextTable(
-            ["AUC [95 %]", *self.models],
-            [[said, *(auc_of(s[name]) for s in self.scores.values())] for said, name in shown.items()],
-            f"Fitted on {self.halves}. Best head, {'; twin: '.join(bests)}.",
-        )
-
-    def mixes_sentence(self) -> str:
-        """Where the mix puts its weight, and what the heads add to the rules."""
-        mix = self.compared.mix
-        top = int(mix.shares.argmax())
-        sign = " with a minus sign: words that it ignores are key words" if mix.gamma < 0 else ""
-        return (
-            f"{100 * mix.shares[top]:.0f} % of the mix's weight is on head {head_label(*divmod(top, self.n_heads))}{sign}. "
-            f"The model's heads {self.said_lift()}."
-        )
+class Deck(Ranks):
+    """The slides of lesson 12; see `Ranks` for its arguments."""
 
     # ---- published scores of heads ------------------------------------------------------------------------
 
@@ -512,47 +241,6 @@ def _thirds(found: lesson12.Measured) -> tuple[float, float]:
     return auc[order[:third]].mean(), auc[order[third:]].mean()
 
 
-def auc_of(score: keywords.WordScore) -> Estimate:
-    """The AUC of a score with its interval."""
-    return Estimate(score.auc, score.auc_low, score.auc_high)
-
-
 def f1_of(score: keywords.WordScore) -> Estimate:
     """The F1 of a score with its interval."""
     return Estimate(score.f1, score.f1_low, score.f1_high)
-
-
-def auc_examples(orders: dict[str, Sequence[float]], aucs: dict[str, float]) -> TextTable:
-    """Scores of four words, of which the first two are key words, and the AUC of each."""
-    return TextTable(
-        ["scores", "AUC"],
-        [[f"{name}: {' '.join(map(str, orders[name]))}", Estimate(value)] for name, value in aucs.items()],
-        "Four words; the first two are key words. Their scores, and how often a key word has the higher one.",
-    )
-
-
-def _ahead(lead: Estimate) -> str:
-    """Who is ahead by a difference with its interval: nobody where 0 lies in it."""
-    return "a tie" if lead.low <= 0 <= lead.high else "the head is ahead" if lead.low > 0 else "RAKE is ahead"
-
-
-def _against_rake(table: MeasuredTable) -> str:
-    """Two scores of docs/results.md, of which each has its own interval."""
-    head, rake = (table.value(row, "F1 [") for row in ("best head, column mean", "RAKE"))
-    said = "RAKE is ahead" if rake.low > head.high else "the head is ahead" if head.low > rake.high else ""
-    return f"{head} and {rake}, {said or 'the intervals overlap'}"
-
-
-def published_heads_table() -> TextTable:
-    """Heads that lecture slides name for their low "entropy", and how much of their attention rests on [SEP]."""
-    listed = lesson12.published_scores()
-    first, second, *_ = (head["entropy"] for head in listed.values())
-    return TextTable(
-        ["head of BERT-base", "share to [SEP]"],
-        [
-            [f"{layer}-{head} (“entropy” {found['score']:.0f})", Estimate(found["sep"])]
-            for (layer, head), found in listed.items()
-        ][:6],
-        "In brackets: the list's number, a sum (formula not given). Shares: Clark et al. 2019, Figure 2; the attention entropy of "
-        f"the first two there: {first:.2f} and {second:.2f} nats.",
-    )

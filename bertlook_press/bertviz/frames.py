@@ -21,8 +21,9 @@ import numpy as np
 from bertlook_course.render import checked_vectors
 from bertlook_teach.disk import write_file
 from bertlook_teach.model import check_weights
-from bertlook_teach.views import as_array, checked_tokens, given_attention, visible_token
+from bertlook_teach.views import as_array, checked_tokens, visible_token
 
+from .calls import given_here, refuse_others
 from .scripts import bertviz_script, d3_script, jquery_script
 
 HEAD_VIEW_TOKENS = 64  # more take seconds to draw, and nobody can read them
@@ -129,8 +130,8 @@ def bertviz_head_view(
     Vig (2019), "A Multiscale Visualization of Attention in the Transformer Model". Two differences: of a pair of texts
     the weights travel once, not twice, and all weights are rounded to three digits.
     """
-    _refuse_others(others, "bertviz_head_view")
-    attention = _given(attention, tokens, sentence_b_start)
+    refuse_others(others, "bertviz_head_view")
+    attention = given_here(attention, tokens, sentence_b_start)
     weights, tokens, boundary = _read(attention, HEAD_VIEW_TOKENS, "head view")
     layers = _chosen(layers, len(weights), "layer")
     layer = layers[0] if layer is None else _one(layer, layers, "layer")
@@ -180,8 +181,8 @@ def bertviz_model_view(
     ValueError
         If there are more than 32 tokens, or a layer or head that is not there.
     """
-    _refuse_others(others, "bertviz_model_view")
-    attention = _given(attention, tokens, sentence_b_start)
+    refuse_others(others, "bertviz_model_view")
+    attention = given_here(attention, tokens, sentence_b_start)
     weights, tokens, boundary = _read(attention, MODEL_VIEW_TOKENS, "model view")
     layers, heads = _chosen(layers, len(weights), "layer"), _chosen(heads, weights.shape[1], "head")
     zoom = font_size / _TYPE["model_view"]
@@ -241,7 +242,7 @@ def bertviz_neuron_view(
             "bertviz_neuron_view takes one attention with its vectors: bertviz_neuron_view(extract_attention(encoder, text, vectors=True)), "
             "with encoder = load_encoder(model, tokenizer) of a model in memory."
         )
-    _refuse_others(others, "bertviz_neuron_view")
+    refuse_others(others, "bertviz_neuron_view")
     weights, tokens, boundary = _read(attention, NEURON_VIEW_TOKENS, "neuron view")
     queries, keys = checked_vectors(attention)
     if layers is None:
@@ -274,32 +275,6 @@ def bertviz_neuron_view(
 
 
 # ---- what goes in ---------------------------------------------------------------------------------------------
-_NAMES_HERE = {  # BertViz's options, and what does it here
-    "include_layers": "layers=",
-    "include_heads": "heads=",
-    "html_action": "view.save(path), which writes a page, and view.page, its text",
-    "prettify_tokens": "nothing to set: marks of pieces are always shown as the spaces they stand for",
-    "display_mode": "nothing to set: the page is light",
-    "display_head": "head=",
-    "encoder_attention": "HeadView(attention, tokens, key_tokens), which shows attention between two texts too",
-}
-_NAMES_HERE |= dict.fromkeys(
-    ("decoder_attention", "cross_attention", "encoder_tokens", "decoder_tokens"),
-    _NAMES_HERE["encoder_attention"],
-)
-
-
-def _refuse_others(others: dict[str, object], name: str) -> None:
-    for given in others:
-        here = f"; here it is {_NAMES_HERE[given]}" if given in _NAMES_HERE else ""
-        raise TypeError(f"{name} has no option {given}{here}.")
-
-
-def _given(attention, tokens, sentence_b_start):
-    """What has its tokens already, or what BertViz's own call gives: attentions, tokens, and where the second text begins."""
-    if hasattr(attention, "tokens") and tokens is None and sentence_b_start is None:
-        return attention
-    return given_attention(attention, tokens, sentence_b_start=sentence_b_start)
 
 
 def _read(attention, limit: int, name: str) -> tuple[np.ndarray, list[str], int | None]:

@@ -19,6 +19,7 @@ from ..model import (
     Masking,
     as_attention,
     attention_blocks,
+    captured_vectors,
     choose_masked,
     chosen_masked,
     import_torch,
@@ -225,7 +226,7 @@ class _Run:
         hooks = [
             (output, *hook) for output in outputs for hook in (("forward_pre", before), ("forward", after))
         ]
-        with self.encoder.hooked(hooks), self.encoder._capture_vectors() as captured:
+        with self.encoder.hooked(hooks), captured_vectors(self.encoder) as captured:
             done = self.encoder.model(**reading.inputs(rows), output_attentions=True)
         self.hidden, self.maps = done.last_hidden_state, done.attentions
         self.values = [layer.transpose(1, 2).flatten(2) for layer in captured["values"]]

@@ -11,6 +11,7 @@ from .batches import padded as padded
 from .blocks import TOKENS_AT_ONCE as TOKENS_AT_ONCE
 from .blocks import Block as Block
 from .blocks import attention_blocks as attention_blocks
+from .blocks import captured_vectors as captured_vectors
 from .blocks import output_projection as output_projection
 from .blocks import with_pretraining_head as with_pretraining_head
 from .by_hand import EmbeddingParts as EmbeddingParts

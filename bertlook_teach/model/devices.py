@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
@@ -128,3 +128,11 @@ def array_namespace(*arrays):
     from array_api_compat import array_namespace as compatible
 
     return compatible(*arrays)
+
+
+def stacked(layers: Sequence):
+    """The maps of all layers as one float32 tensor where they lie, (layer, head, query, key); the rows of halves are normalised."""
+    weights = import_torch().stack(list(layers)).float()
+    if layers[0].dtype != weights.dtype:
+        weights /= weights.sum(dim=-1, keepdim=True)
+    return weights

@@ -7,11 +7,9 @@ model, attention that never arrives, all are refused here, with what to do about
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..disk import data_path
+from .blocks import captured_vectors
 from .devices import MAKING, choose_device, products_in, torch_model, turn_of, wants_gpu
 from .folders import (
     SHIPPED,
@@ -37,7 +36,8 @@ from .folders import (
 )
 from .head_names import model_title, whole_number
 from .in_memory import is_in_memory, taken
-from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert, sketch_bert
+from .numpy_bert import NumpyBert, as_array, draw_bert, has_8_bits, open_bert
+from .tensors import few_digits, fingerprint_of, sketch_bert
 from .tokenizing import space_before
 from .wordpiece_tokenizer import wordpiece_tokenizer
 
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 RANDOM_SEED = 0
 
 _HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
-
-# The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT name them.
-_PROJECTIONS = {"queries": ("query", "q_lin"), "keys": ("key", "k_lin"), "values": ("value", "v_lin")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +79,14 @@ class Encoder:
             del vars(self)["model"], vars(self)["device"]
 
     def __getattr__(self, name: str):
-        if name not in ("model", "device"):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         with MAKING:  # the second thread to ask gets what the first has made
-            if name not in vars(self) and self.numpy_bert is None:
+            if name in vars(self):
+                return vars(self)[name]
+            if name not in ("model", "device") or self.numpy_bert is None:
                 raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-            if name not in vars(self) and name == "device":
+            if name == "device":
                 vars(self)["device"] = choose_device("auto")
-            elif name not in vars(self):
+            else:
                 vars(self)["model"] = torch_model(self.numpy_bert, self.device)
                 vars(self)["numpy_bert"] = None  # not run again: its weights need not be kept twice
             return vars(self)[name]
@@ -152,11 +149,8 @@ class Encoder:
 
         A random twin has those of its seed in place of its weights, whose last digits a processor decides.
         """
-        return _digest(
-            self.model.state_dict() if self.engine is None else self.engine.weights,
-            self.tokenizer,
-            lambda weights: as_array(weights).tobytes(),
-        )
+        weights = self.model.state_dict() if self.engine is None else self.engine.weights
+        return fingerprint_of(weights, self.tokenizer, lambda one: as_array(one).tobytes())
 
     @cached_property
     def word_space(self) -> str | None:
@@ -204,7 +198,7 @@ class Encoder:
         torch = import_torch()
 
         inputs = self.inputs(input_ids, attention_mask, segment_ids)
-        capture = self._capture_vectors() if vectors else contextlib.nullcontext({})
+        capture = captured_vectors(self) if vectors else contextlib.nullcontext({})
         half = products_in(precision or "float32", self.device)
         with torch.inference_mode(), self.evaluating(), half, capture as captured:
             maps = self.model(**inputs, output_attentions=True).attentions or ()
@@ -249,43 +243,11 @@ class Encoder:
                 placed.callback(getattr(module, f"register_{kind}_hook")(function, **options).remove)
             yield
 
-    @contextlib.contextmanager
-    def _capture_vectors(self) -> Iterator[dict[str, list]]:
-        torch = import_torch()
-
-        captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
-
-        def keep(name):
-            def hook(module, inputs, output):
-                if not isinstance(output, torch.Tensor):  # quantised: the vectors and their scale
-                    return
-                batch, n, _width = output.shape
-                captured[name].append(output.view(batch, n, self.n_heads, -1).transpose(1, 2))
-
-            return hook
-
-        hooks = [
-            (module, "forward", keep(name))
-            for path, module in self.model.named_modules()
-            for name, endings in _PROJECTIONS.items()
-            if path.rpartition(".")[2] in endings
-        ]
-        with self.hooked(hooks):
-            yield captured
-        # ALBERT shares one block among all layers, so count what arrived and not the modules.
-        counts = {name: len(layers) for name, layers in captured.items()}
-        if set(counts.values()) != {self.n_layers}:
-            raise ValueError(
-                f"cannot take queries, keys and values from {self.name} ({self.model.config.model_type}): expected one of each "
-                f"for {self.n_layers} layers, found {counts}. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
-            )
-
     def __repr__(self) -> str:
         device = self.device if self.engine is None else "cpu"
         most = f"at most {self.max_tokens}" if self.max_tokens < 1e9 else "any number of"
-        return (
-            f"Encoder({self.name!r}, {self.n_layers} layers x {self.n_heads} heads, {most} tokens, {device})"
-        )
+        shape = f"{self.n_layers} layers x {self.n_heads} heads"
+        return f"Encoder({self.name!r}, {shape}, {most} tokens, {device})"
 
 
 def load_encoder(
@@ -406,8 +368,10 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
         twin, weights = Encoder(name, model, encoder.tokenizer, encoder.device, seed=seed), model.state_dict()
         checked(twin)
     # Processors draw weights that differ in their last digits; what is drawn, and by which seed, is the same on all.
-    drawn = (seed, encoder.fingerprint if keep_embeddings else None, _few_digits(weights))
-    vars(twin)["fingerprint"] = _digest(weights, encoder.tokenizer, lambda weights: repr(drawn).encode())
+    drawn = (seed, encoder.fingerprint if keep_embeddings else None, few_digits(weights))
+    vars(twin)["fingerprint"] = fingerprint_of(
+        weights, encoder.tokenizer, lambda weights: repr(drawn).encode()
+    )
     return twin
 
 
@@ -420,32 +384,14 @@ def _drawn_model(encoder: Encoder, seed: int, keep_embeddings: bool):
         torch.manual_seed(seed)
         model = as_read(AutoModel.from_config(config, attn_implementation="eager").float())
     if keep_embeddings:
-        trained = getattr(encoder.model, "embeddings", None)
-        if not isinstance(trained, torch.nn.Module) or not isinstance(
-            getattr(model, "embeddings", None), torch.nn.Module
-        ):
+        trained, drawn = (getattr(one, "embeddings", None) for one in (encoder.model, model))
+        if not (isinstance(trained, torch.nn.Module) and isinstance(drawn, torch.nn.Module)):
             raise ValueError(
                 f"the embeddings of {encoder.name} ({config.model_type}) are not found under the name that BERT, RoBERTa, ELECTRA, "
                 "ALBERT and DistilBERT use, so they cannot be kept; call random_twin without keep_embeddings."
             )
-        model.embeddings.load_state_dict(trained.state_dict())
+        drawn.load_state_dict(trained.state_dict())
     return model.to(encoder.device)
-
-
-def _few_digits(tensors: Mapping[str, Any]) -> list[str]:
-    """Some weights to two digits: the same on every processor, and others if they were drawn by another rule."""
-    *_, drawn = (weights for _, weights in sorted(tensors.items()) if weights.ndim == 2)
-    return [f"{weight:.2g}" for weight in drawn.flatten()[:8].tolist()]
-
-
-def _digest(tensors: Mapping[str, Any], tokenizer, content: Callable[[Any], bytes]) -> str:
-    """16 hexadecimal digits for a model's shape and vocabulary and the ``content`` of its tensors."""
-    digest = hashlib.sha256()
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tuple(tensor.shape)}".encode())
-        digest.update(content(tensor))
-    digest.update(json.dumps(sorted(tokenizer.get_vocab().items())).encode())
-    return digest.hexdigest()[:16]
 
 
 def _load_folder(folder: Path, name: str, device: str, *, mapped: bool = False) -> Encoder:

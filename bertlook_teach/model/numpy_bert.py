@@ -15,7 +15,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-_PARTS = {"query": "queries", "key": "keys", "value": "values"}
+from .tensors import HEADS, PROJECTIONS, TABLE, TABLES, draw_head, draw_weights, tensor_shapes
+
 _DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I8": np.dtype("i1")}
 SCALE = ".scale"  # NAME.scale beside an 8-bit NAME: for each row, one number a group of neighbouring weights
 _NUMBERS = (
@@ -27,6 +28,8 @@ _NUMBERS = (
     "type_vocab_size",
     "vocab_size",
 )
+
+_OFF = ("add_cross_attention", "auto_map", "is_decoder", "pruned_heads", "quantization_config")
 
 # erf of a float32 as a quotient of two polynomials in its square, highest power first: the coefficients of Eigen and XLA.
 _ABOVE = (
@@ -87,13 +90,13 @@ class NumpyBert:
 
     @cached_property
     def weights(self) -> dict[str, np.ndarray]:
-        return _as_read(_draw(vars(self.config), self.seed, tensor_shapes(vars(self.config))))
+        return _as_read(draw_weights(vars(self.config), self.seed, tensor_shapes(vars(self.config))))
 
     def embed(self, ids, segments=None) -> dict[str, np.ndarray]:
         """The three vectors of each token, "token", "position" and "segment", and the "stream" that the first layer reads."""
         segments = np.zeros_like(ids) if segments is None else segments
         rows = {"token": ids, "position": np.arange(ids.shape[1])[None], "segment": segments}
-        parts = {part: self.weights[_TABLE[part]][index].astype(np.float32) for part, index in rows.items()}
+        parts = {part: self.weights[TABLE[part]][index].astype(np.float32) for part, index in rows.items()}
         total = parts["token"] + parts["segment"] + parts["position"]
         return parts | {"stream": self._norm("embeddings.LayerNorm", total)}
 
@@ -114,10 +117,10 @@ class NumpyBert:
         batch, n, width = stream.shape
         heads, size = config.num_attention_heads, width // config.num_attention_heads
         hidden = None if mask is None or np.all(mask) else np.asarray(mask)[:, None, None, :] == 0
-        found = Pass([], {name: [] for name in _PARTS.values()}, [stream])
+        found = Pass([], {name: [] for name in PROJECTIONS.values()}, [stream])
         for layer in range(start, config.num_hidden_layers):
             block = f"encoder.layer.{layer}"
-            for part, name in _PARTS.items():
+            for part, name in PROJECTIONS.items():
                 vectors = self._linear(f"{block}.attention.self.{part}", stream)
                 found.vectors[name].append(vectors.reshape(batch, n, heads, size).swapaxes(1, 2))
             queries, keys, values = (kept[-1] for kept in found.vectors.values())
@@ -141,16 +144,16 @@ class NumpyBert:
 
     def has_head(self, kind: str) -> bool:
         """Whether the folder holds the head for ``"masked_lm"`` or ``"next_sentence"``; a random twin has both."""
-        if self.seed is not None and not set(_HEADS[kind]) <= set(self.heads):
-            self.heads |= _draw_head(vars(self.config), self.seed, kind)
+        if self.seed is not None and not set(HEADS[kind]) <= set(self.heads):
+            self.heads |= draw_head(vars(self.config), self.seed, kind)
         tied = kind != "masked_lm" or self.config.__dict__.get("tie_word_embeddings", True)
-        return tied and set(_HEADS[kind]) <= set(self.heads)
+        return tied and set(HEADS[kind]) <= set(self.heads)
 
     def masked_lm(self, vectors) -> np.ndarray:
         """Last hidden vectors (..., width) to one score for each wordpiece (..., vocabulary)."""
         inner = _gelu(self._linear("cls.predictions.transform.dense", vectors))
         inner = self._norm("cls.predictions.transform.LayerNorm", inner)
-        table = self.weights[_TABLE["token"]].astype(np.float32, copy=False)
+        table = self.weights[TABLE["token"]].astype(np.float32, copy=False)
         return inner @ table.T + self._single("cls.predictions.bias")
 
     def next_sentence(self, vectors) -> np.ndarray:
@@ -177,7 +180,7 @@ class NumpyBert:
 
 def _as_read(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     read = {
-        name: array if name in _TABLES else array.astype(np.float32, copy=False)
+        name: array if name in TABLES else array.astype(np.float32, copy=False)
         for name, array in weights.items()
     }
     for array in read.values():  # a head's matrices are parts of these; who changes a model asks torch for it
@@ -217,52 +220,6 @@ def _gelu(vectors):
     return x
 
 
-# --- the folder ---------------------------------------------------------------------------------------
-_TABLE = {
-    "token": "embeddings.word_embeddings.weight",
-    "position": "embeddings.position_embeddings.weight",
-    "segment": "embeddings.token_type_embeddings.weight",
-}
-_TABLES = frozenset(_TABLE.values())
-_HEADS = {
-    "masked_lm": (
-        "cls.predictions.bias",
-        *(f"cls.predictions.transform.{part}" for part in ("dense.weight", "dense.bias")),
-        *(f"cls.predictions.transform.LayerNorm.{part}" for part in ("weight", "bias")),
-    ),
-    "next_sentence": ("cls.seq_relationship.weight", "cls.seq_relationship.bias"),
-}
-
-
-def _linear_shapes(name: str, to: int, of: int) -> dict[str, tuple[int, ...]]:
-    return {f"{name}.weight": (to, of), f"{name}.bias": (to,)}
-
-
-def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of every tensor of BertModel, in the order in which it makes them."""
-    width, inner = config["hidden_size"], config["intermediate_size"]
-
-    def norm(name):
-        return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
-
-    shapes = {
-        _TABLE["token"]: (config["vocab_size"], width),
-        _TABLE["position"]: (config["max_position_embeddings"], width),
-        _TABLE["segment"]: (config["type_vocab_size"], width),
-        **norm("embeddings.LayerNorm"),
-    }
-    for layer in range(config["num_hidden_layers"]):
-        block = f"encoder.layer.{layer}"
-        for part in _PARTS:
-            shapes |= _linear_shapes(f"{block}.attention.self.{part}", width, width)
-        shapes |= _linear_shapes(f"{block}.attention.output.dense", width, width)
-        shapes |= norm(f"{block}.attention.output.LayerNorm")
-        shapes |= _linear_shapes(f"{block}.intermediate.dense", inner, width)
-        shapes |= _linear_shapes(f"{block}.output.dense", width, inner)
-        shapes |= norm(f"{block}.output.LayerNorm")
-    return shapes | _linear_shapes("pooler.dense", width, width)
-
-
 def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert | None:
     """The BERT in a folder, or None if it is not one that can be run here; then transformers says what it is.
 
@@ -279,11 +236,9 @@ def open_bert(folder: Path, config: dict, *, mapped: bool = False) -> NumpyBert 
     ValueError
         If weights are 8-bit integers without the scales that make numbers of them.
     """
-    if not _is_plain_bert(config) or [path.name for path in folder.glob("*.safetensors")] != [
-        "model.safetensors"
-    ]:
-        return None
-    if any((folder / name).exists() for name in ("model.safetensors.index.json", "adapter_config.json")):
+    files = [path.name for path in folder.glob("*.safetensors")]
+    others = any((folder / name).exists() for name in ("model.safetensors.index.json", "adapter_config.json"))
+    if not _is_plain_bert(config) or files != ["model.safetensors"] or others:
         return None
     try:
         tensors = _read_safetensors(folder / "model.safetensors", mapped)
@@ -331,7 +286,7 @@ def dequantised(tensors: dict[str, np.ndarray], folder: Path) -> dict[str, np.nd
                 f"found {held}. Use the model in float16 or float32."
             )
         matrix = (array.reshape(*scale.shape, -1) * scale[:, :, None].astype(np.float32)).reshape(array.shape)
-        found[name] = matrix.astype(scale.dtype) if name in _TABLES else matrix
+        found[name] = matrix.astype(scale.dtype) if name in TABLES else matrix
     return found
 
 
@@ -347,75 +302,6 @@ def draw_bert(config: dict, seed: int) -> NumpyBert | None:
     return NumpyBert(config, seed=seed)
 
 
-def sketch_bert(config: dict, seed: int) -> dict[str, np.ndarray]:
-    """The tensors of `draw_bert` as zeros that take no room, but for the matrix drawn last: enough to tell one draw from another."""
-    shapes = tensor_shapes(config)
-    zeros = {name: np.broadcast_to(np.float32(0), shape) for name, shape in shapes.items()}
-    last = max(name for name, shape in shapes.items() if len(shape) == 2)
-    return zeros | {last: _draw(config, seed, shapes, {last})[last]}
-
-
-def _draw_head(config: dict, seed: int, kind: str) -> dict[str, np.ndarray]:
-    """A head as transformers draws it after the same seed: behind a whole BERT, which has no pooler where masked words are guessed."""
-    width, top, shapes = config["hidden_size"], "cls.predictions", tensor_shapes(config)
-    if kind == "masked_lm":
-        shapes = {name: shape for name, shape in shapes.items() if not name.startswith("pooler.")}
-        shapes |= _linear_shapes(f"{top}.transform.dense", width, width)
-        shapes |= {f"{top}.transform.LayerNorm.{part}": (width,) for part in ("weight", "bias")}
-        shapes |= _linear_shapes(f"{top}.decoder", config["vocab_size"], width)
-    else:
-        shapes |= _linear_shapes("cls.seq_relationship", 2, width)
-    drawn = _draw(config, seed, shapes, _HEADS[kind])
-    drawn[f"{top}.bias"] = drawn.get(f"{top}.decoder.bias")  # the decoder is tied to the word embeddings
-    return {name: drawn[name] for name in _HEADS[kind]}
-
-
-def _draw(config: dict, seed: int, shapes: dict[str, tuple[int, ...]], wanted=None) -> dict[str, np.ndarray]:
-    """Of the matrices, those ``wanted``, or all."""
-    bits = np.random.MT19937()
-    bits.state = np.random.RandomState(seed).get_state(legacy=False)
-    sizes = {name: int(np.prod(shape)) for name, shape in shapes.items()}
-    for name, size in sizes.items():
-        if "LayerNorm" not in name:  # only the tables are Gaussian from the start
-            bits.random_raw(size + 16 * (name in _TABLES and size % 16 > 0), output=False)
-    weights = {}
-    for name, shape in shapes.items():
-        if len(shape) < 2:
-            weights[name] = np.full(shape, "LayerNorm.weight" in name, np.float32)
-        elif wanted is None or name in wanted:
-            weights[name] = _gaussian(bits, sizes[name]).reshape(shape)
-            weights[name] *= np.float32(config.get("initializer_range") or 0.02)
-        else:
-            bits.random_raw(sizes[name] + 16 * (sizes[name] % 16 > 0), output=False)
-    if (padding := config.get("pad_token_id", 0)) is not None and _TABLE["token"] in weights:
-        weights[_TABLE["token"]][padding] = 0
-    return weights
-
-
-_AT_ONCE = 1 << 16
-
-
-def _gaussian(bits: np.random.MT19937, size: int) -> np.ndarray:
-    """The transform of Box and Muller on blocks of 16, as torch fills a tensor on the processor; the last 16 are drawn anew if some are left over."""
-
-    def block(size):
-        uniform = (bits.random_raw(size) & (2**24 - 1)).astype(np.float32) * np.float32(2**-24)
-        pairs = uniform.reshape(-1, 2, 8)
-        radius = np.sqrt(np.float32(-2) * np.log(1 - pairs[:, 0]))
-        angle = np.float32(2 * np.pi) * pairs[:, 1]
-        pairs[:, 0], pairs[:, 1] = radius * np.cos(angle), radius * np.sin(angle)
-        return uniform
-
-    drawn, whole = np.empty(size, np.float32), size // 16 * 16
-    for start in range(0, whole, _AT_ONCE):  # the raw numbers of a large table take four times its room
-        part = drawn[start : min(start + _AT_ONCE, whole)]
-        part[:] = block(len(part))
-    if size % 16:
-        bits.random_raw(size % 16, output=False)
-        drawn[-16:] = block(16)
-    return drawn
-
-
 def _is_plain_bert(config: dict) -> bool:
     """The settings that change what is computed: those that are read here must be there, any other must be off."""
     return (
@@ -425,16 +311,7 @@ def _is_plain_bert(config: dict) -> bool:
         and all(isinstance(config.get(name), int) and config[name] > 0 for name in _NUMBERS)
         and isinstance(config.get("layer_norm_eps"), float)
         and config["hidden_size"] % config["num_attention_heads"] == 0
-        and not any(
-            config.get(name)
-            for name in (
-                "add_cross_attention",
-                "auto_map",
-                "is_decoder",
-                "pruned_heads",
-                "quantization_config",
-            )
-        )
+        and not any(config.get(name) for name in _OFF)
     )
 
 
@@ -466,7 +343,6 @@ def _read_safetensors(path: Path, mapped: bool) -> dict[str, np.ndarray]:
         first, last = about["data_offsets"]
         if not 0 <= first <= last <= len(data) - start:
             raise ValueError(f"{name} lies outside the file")
-        tensors[name] = (
-            data[start + first : start + last].view(_DTYPES[about["dtype"]]).reshape(about["shape"])
-        )
+        held = data[start + first : start + last].view(_DTYPES[about["dtype"]])
+        tensors[name] = held.reshape(about["shape"])
     return tensors

@@ -13,7 +13,7 @@ import numpy as np
 from .attention import Attention
 from .batches import evenly, padded
 from .blocks import Block, attention_blocks
-from .folders import import_torch
+from .devices import stacked
 from .head_names import head_label
 from .in_memory import is_in_memory
 from .numpy_bert import as_array, softmax_in_place
@@ -418,7 +418,7 @@ def _run(
         n = reading.n_tokens
         # One array an item, cropped to its own tokens: nothing of the batch or its padding is kept alive.
         own = [layer[row, :, :n, :n] for layer in maps]
-        weights = np.stack([as_array(layer) for layer in own]) if precision is None else _on_device(own)
+        weights = np.stack([as_array(layer) for layer in own]) if precision is None else stacked(own)
         per_head = {
             name: np.stack([as_array(layer[row, :, :n]) for layer in layers])
             for name, layers in captured.items()
@@ -427,14 +427,6 @@ def _run(
             _check_vectors(encoder, weights, per_head)
         results.append(as_attention(reading, weights=weights, **per_head))
     return results
-
-
-def _on_device(layers: Sequence):
-    """The maps of all layers as one float32 tensor where they lie, (layer, head, query, key); the rows of halves are normalised."""
-    weights = import_torch().stack(list(layers)).float()
-    if layers[0].dtype != weights.dtype:
-        weights /= weights.sum(dim=-1, keepdim=True)
-    return weights
 
 
 def as_attention(reading: Reading, **arrays) -> Attention:

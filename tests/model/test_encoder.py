@@ -24,7 +24,7 @@ from bertlook_course.analyses.probing import hidden_states
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.model import folders, random_twin
 from bertlook_teach.model.folders import checked
-from bertlook_teach.model.numpy_bert import sketch_bert
+from bertlook_teach.model.tensors import sketch_bert
 
 
 @pytest.fixture

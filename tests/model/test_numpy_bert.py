@@ -24,10 +24,10 @@ from bertlook_teach.model import (
     head_matrices,
     masked_lm_head,
     masked_lm_scorer,
-    numpy_bert,
     output_projection,
     random_twin,
     read,
+    tensors,
 )
 from bertlook_teach.model.devices import wants_gpu
 from bertlook_teach.model.numpy_bert import open_bert
@@ -361,10 +361,10 @@ def test_a_twin_is_drawn_as_torch_draws_it(seed, keep, padding, tmp_path):
 
 def test_a_twin_drawn_by_another_rule_has_another_fingerprint(monkeypatch):
     """Its last digits name nothing: another processor has others."""
-    encoder, draw = load_encoder("specimen"), numpy_bert._gaussian
+    encoder, draw = load_encoder("specimen"), tensors._gaussian
     before = random_twin(encoder).fingerprint
     for factor, same in ((1 + 2e-7, True), (1.1, False)):
-        monkeypatch.setattr(numpy_bert, "_gaussian", lambda *given, f=factor: draw(*given) * np.float32(f))
+        monkeypatch.setattr(tensors, "_gaussian", lambda *given, f=factor: draw(*given) * np.float32(f))
         assert (random_twin(encoder).fingerprint == before) == same
 
 

@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from bertlook_teach.measures import PATTERNS, looks_alike, measure_patterns, text_groups, within_word_pairs
-from bertlook_teach.model import Attention, head_label
+from bertlook_teach.measures import (
+    PATTERNS,
+    looks_alike,
+    measure_patterns,
+    pair_share,
+    text_groups,
+    within_word_pairs,
+)
+from bertlook_teach.model import Attention, head_label, model_title
 from bertlook_teach.views import MUTED, RULE, Picture, coordinate, text
 
+from ...analyses.anatomy import (
+    margin_dimensions,
+    participation_ratio,
+)
 from ...metrics import best_index
-from ...render import TextTable, map_address
+from ...render import (
+    TextTable,
+    cards_picture,
+    draw_chips,
+    figure_picture,
+    map_address,
+    small_maps,
+    terms_figure,
+)
 
 _WIDTH, _EM, _TOP = 1180.0, 31.0, 46.0
 _NAMES = {"same_word_across": "other text", "within_word": "in a word", "bag_of_words": "bag"}
@@ -76,3 +97,80 @@ def _null(key: str, weights: np.ndarray, attention: Attention) -> np.ndarray:
         means = {k: values.mean() if values.size else 0.0 for k, values in found.items()}
         return np.vectorize(means.__getitem__)(apart)
     return np.asarray(looks_alike(weights, groups))
+
+
+def null_picture(words: Sequence[str], same: np.ndarray, finds: np.ndarray) -> Picture:
+    """A head that finds the other *the* and one that likes one *the*, each beside its null model.
+
+    ``finds`` is the map of the first head, ``same`` says which words are the same.
+    """
+    likes = np.tile(np.eye(len(words))[3], (len(words), 1))
+    maps = {
+        "finds the\nother “the”": finds,
+        "its null\nmodel": looks_alike(finds),
+        "likes one\n“the”": likes,
+        "its null\nmodel ": looks_alike(likes),
+    }
+    shares = [pair_share(weights, same) for weights in maps.values()]
+    said = {title: (weights, f"share {share:.2f}") for (title, weights), share in zip(maps.items(), shares)}
+    first, second = shares[0] - shares[1], shares[2] - shares[3]
+    return small_maps(
+        said,
+        "Rows look, columns are looked at; dark is 1. "
+        f"Excess of the first head {first:+.2f}, of the second {second:+.2f}.",
+        words=words,
+    )
+
+
+def products_picture(products, attention: Attention, query: int, key: int, *, shown: int = 7) -> Picture:
+    """The largest products of one token's query and another's key, and all others together: what their score is a sum of."""
+    order = np.argsort(-np.abs(products), kind="stable")[:shown]
+    terms = np.r_[products[order], products.sum() - products[order].sum()].round(1)
+    names = [*(f"dim. {dimension}" for dimension in order), f"{len(products) - shown} others"]
+    return figure_picture(
+        terms_figure(
+            {f"“{attention.tokens[query]}” meets “{attention.tokens[key]}”": (terms, "")},
+            names,
+            size=(9.8, 2.2),
+        ),
+        f"Products, {model_title(attention.model)}. Unrounded they add to {products.sum():.1f}; divided by √{len(products)}, that is "
+        f"the score: {products.sum() / np.sqrt(len(products)):.2f}.",
+    )
+
+
+def counts_picture() -> Picture:
+    """Two counts of the neurons that a score needs, for three heads that are made up."""
+    made_up = {
+        "one neuron": np.eye(8)[0],
+        "for and against": np.r_[3, 1, 1, 1, 0, 0, -1, -1],
+        "all equal": np.ones(8),
+    }
+    panels = {
+        name: (
+            made,
+            f"participation ratio {participation_ratio(made):.1f}\nneeded for 90 %: {int(margin_dimensions(made))}",
+        )
+        for name, made in made_up.items()
+    }
+    return figure_picture(
+        terms_figure(panels),
+        "Three made-up heads with eight neurons each: what each neuron adds to the score.",
+    )
+
+
+def limits_picture() -> Picture:
+    """What a pattern with its null model does not say: a schematic, made of no data."""
+    cards = [
+        (["looks", "≠", "uses"], "That a head is for something", "Lessons 4 and 11 ask what is used."),
+        (["cat", "kitten"], "Related words", "A mask knows spelling, position and segments, not meaning."),
+        (["?", "?", "?"], "Other patterns", "A head that fits none may do what nobody has drawn yet."),
+        (
+            ["3-1", "≠", "3-1"],
+            "BERT-base’s 3-1",
+            "We saw it on two inputs; names do not carry over to other models.",
+        ),
+    ]
+    return cards_picture(
+        [(draw_chips([chips]), name, said) for chips, name, said in cards],
+        "Nor do they say why: a null model rules out one other explanation, not all of them.",
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bertlook_teach.measures import value_norms
-from bertlook_teach.model import Encoder, extract_attention, head_label, output_projection
+from bertlook_teach.model import Encoder, extract_attention, head_label, output_projection, parse_head_label
 from bertlook_teach.views import (
     INK,
     KEY_TITLE,
@@ -38,6 +38,7 @@ from ...render import (
     turn_figure,
 )
 from ..lesson04 import Deck
+from ..lesson04_norms import idle_head
 
 _WIDE = 1030.0
 _SIGNS = {"yes": HOLDS, "no": FAILS}
@@ -242,3 +243,23 @@ def faded_pictures(encoder: Encoder, sentence: str, layer: int, head: int) -> di
             wide=True,
         )
     return found
+
+
+def on_cross_the_street(recording) -> dict:
+    """Options of a `RecordedExplorer`: the word *cross* in the head that gives [SEP] most, and a head that rests where it has no object."""
+    tired = next(text for text in recording if "cross the street" in text)
+    layer, head = idle_head(recording)
+    return {
+        "sentences": list(recording)[3:7],
+        "sentence": tired,
+        "choices": {
+            f"{head_label(layer, head)}: nearly all rest": (
+                tired,
+                layer,
+                head,
+                recording[tired].tokens.index("cross"),
+            ),
+            "8-10: the object looks, most others rest": (tired, *parse_head_label("8-10")),
+        },
+        "measure": "to [SEP]",
+    }

@@ -21,9 +21,23 @@ from bertlook_teach.views import (
     text,
 )
 
-from ...analyses.syntax import evaluate, in_scheme, offset_predictor
+from ...analyses.syntax import (
+    evaluate,
+    in_scheme,
+    offset_predictor,
+)
 from ...corpora import TreebankSentence
-from ...render import Estimate, TextTable, arcs_of, render_arcs
+from ...published import published_table_1
+from ...render import (
+    Estimate,
+    TextTable,
+    arcs_of,
+    published_relations,
+    render_arcs,
+    signed_gain,
+    table_dots,
+)
+from ..common import letter
 from ..lesson06 import Deck
 
 _WIDE, _EM = 1030.0, 26.0
@@ -224,3 +238,52 @@ def uncounted_picture(deck: Deck) -> Picture:
         f"{removed.min():.0f} to {removed.max():.0f} % by head of {deck.subject}. Framed: the best head for pobj."
     )
     return Picture(body, _WIDE, grid.bottom + 4, "What is not counted", said, _EM, wide=True)
+
+
+def printed_det(answer) -> str:
+    """What always naming the next word finds of determiners: here, in the paper, and BERT-base's best head."""
+    row, bounds = published_table_1()["det"], [0.3, 0.5, 0.7]
+    return (
+        f"**{letter(answer.accuracy, bounds)}**: {100 * answer.accuracy:.0f} % here, n = {answer.n}. "
+        f"In the paper's news text **{letter(row.baseline / 100, bounds)}**: "
+        f"{row.baseline:.1f} %. BERT-base's best head: {row.accuracy} %."
+    )
+
+
+def printed_dots(rows: Sequence) -> Picture:
+    """BERT-base's best heads and the best fixed distances, rows of Table 1 of Clark et al. (2019)."""
+    table, head = published_relations(rows), "BERT-base's best head"
+    header = [head if name == "accuracy" else name for name in table.header]
+    body = [
+        [f"{row[0]}  {one.accuracy} against {one.baseline}", *row[1:]] for row, one in zip(table.rows, rows)
+    ]
+    order = sorted(rows, key=lambda one: one.baseline - one.accuracy)
+    most, least = (
+        f"{one.relation} {signed_gain(one.accuracy - one.baseline, 1)}" for one in (order[0], order[-1])
+    )
+    said = f"Gains as printed, in points: the largest {most}, the smallest {least}. {table.caption}"
+    return table_dots(
+        TextTable(header, body, said), [head, "best offset"], axis="per cent right", together=True
+    )
+
+
+def compare_schemes(treebank: Sequence[TreebankSentence]) -> list[Picture]:
+    """The arcs of a short sentence that differ, in Universal Dependencies and in the Stanford scheme."""
+    wanted = {"obl", "case", "det", "nsubj"}
+    ud = next(s for s in treebank if len(s) < 9 and wanted <= set(s.relations))
+    [stanford] = in_scheme([ud], "stanford")
+    pictures = []
+    for scheme, tree in (("Universal Dependencies", ud), ("Stanford", stanford)):
+        arcs = arcs_of(tree)
+        differ = [
+            arc
+            for arc in arcs["arcs"]
+            if ud.governors[arc["dependent"]] != stanford.governors[arc["dependent"]]
+        ]
+        said = ", ".join(
+            f"{tree.words[arc['dependent']]} depends on {tree.words[arc['governor']]} ({arc['relation']})"
+            for arc in differ
+        )
+        drawn = render_arcs(arcs | {"arcs": differ}, font_size=26)
+        pictures.append(replace(drawn, caption=f"{scheme}: {said}."))
+    return pictures

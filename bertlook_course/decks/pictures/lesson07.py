@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from bertlook_teach.views import (
     CATEGORY_CYCLE,
@@ -10,16 +12,23 @@ from bertlook_teach.views import (
     MUTED,
     PAPER,
     RULE,
+    SELECTED,
+    Cell,
+    Grid,
     Picture,
     coordinate,
+    magnitude_colour,
     model_of,
     shortened,
     text,
     text_width,
 )
 
-from ...analyses.coreference import BASELINES
+from ...analyses.coreference import (
+    BASELINES,
+)
 from ...corpora import anaphors
+from ...published import published_table_2
 from ...render import (
     MODELS,
     RIGHT,
@@ -30,8 +39,10 @@ from ...render import (
     arc_levels,
     broken_lines,
     mention_table,
+    published_antecedents,
     rule_answers,
 )
+from ..common import letter
 
 _WIDTH, _EM, _SPACE = WIDE, TYPE, 9.0
 _NARROW = (
@@ -252,3 +263,61 @@ def _flowed(words: Sequence[str]) -> tuple[list[tuple[float, float, int]], int]:
 
 def _named_by(document, mentions: Sequence, name: str) -> str:
     return ", ".join(f"“{document.text(one)}”" for one in mentions if one.cluster == name)
+
+
+def said_left_out() -> str:
+    """The two rules of Table 2 that are left out where the result is retold."""
+    table = published_table_2()
+    other, better = sorted(table[name].all for name in ("head match", "four sieves"))
+    return (
+        f"**{letter(better, [30, 50, 65])}**: {better:.0f} %, more than the head. The other one reaches "
+        f"{other:.0f} %. Both are in the same table."
+    )
+
+
+def published_by_kind() -> TextTable:
+    """Table 2 as printed, a row for each kind of mention."""
+    table = published_antecedents(published_table_2())
+    return TextTable(
+        ["mentions", *(row[0] for row in table.rows)],
+        [[kind, *(row[k] for row in table.rows)] for k, kind in enumerate(table.header) if k],
+        table.caption,
+    )
+
+
+def rivals_as_printed() -> Picture:
+    """The rules that a head has to beat, and what that would show, at their height in Table 2."""
+    table = published_table_2()
+    shows = {
+        "nearest": "beaten: more than distance",
+        "head match": "beaten: more than the same word",
+        "four sieves": "not beaten: just agreement?",
+    }
+    rivals = [(name, table[name].all, words) for name, words in shows.items()]
+    best = table["best head"]
+    return stairs_picture(rivals, f"BERT-base's best head ({best.head})", best.all)
+
+
+def named_picture(row: np.ndarray, choices: Sequence[Sequence[int]], named: Callable) -> Picture:
+    """The attention of *She* to the words before it, with a ring round the word that each list of candidates makes it name."""
+    words, right, c = ("Nora", "lost", "her", "key", "."), (0, 2), coordinate
+    grid = Grid(10, 50, len(choices), len(words), 130, 68, 28)
+    body = grid.numbered(words, gap=0.7) + grid.cells(
+        lambda i, j: Cell(
+            magnitude_colour(row[j]) if j in choices[i] else PAPER,
+            written=f"{row[j]:.2f}".strip("0"),
+            edge=RULE,
+            ink="" if j in choices[i] else MUTED,
+        ),
+        size=1,
+        gap=(2, 8),
+    )
+    for i, one in enumerate(choices):
+        answer = named(row, one)
+        x, y = grid.middle(i, answer)
+        body += [
+            f'<rect x="{c(x - 62)}" y="{c(y - 29)}" width="124" height="58" rx="5" fill="none" stroke="{SELECTED}" stroke-width="5"/>',
+            text(grid.right + 20, y, f"She names {words[answer]}  {'✓' if answer in right else '✗'}"),
+        ]
+    said = "Coloured: the candidates. Ringed: the answer. Right would be “Nora” or “her”."
+    return Picture(body, 1030, grid.bottom + 6, "One row of attention", said, 28, wide=True)

@@ -6,8 +6,14 @@ import numpy as np
 
 from bertlook_teach.views import INK, MUTED, OKABE_ITO, PAPER, Cell, Grid, Picture, coordinate, text
 
-from ...render import bar_look, cards_picture, figure_picture, terms_figure
-from ..lesson08 import Deck
+from ...render import (
+    bar_look,
+    cards_picture,
+    figure_picture,
+    small_maps,
+    terms_figure,
+)
+from ..lesson08 import CONTROLS, Deck, printed
 
 _BOLD = ' font-weight="650"'
 
@@ -121,3 +127,23 @@ def _two_halves(fitted: int, scored: int) -> list[str]:
             text(left + 45, 112, str(n), anchor="middle", extra=_BOLD),
         )
     ]
+
+
+def printed_answer() -> str:
+    """The control that came nearest to attention in print."""
+    nearest = max(CONTROLS, key=printed)
+    gap = printed("attention only") - printed(nearest)
+    answer = "D" if gap >= 20 else "ABC"[CONTROLS.index(nearest)]
+    others = " and ".join(f"{printed(name):.0f}" for name in CONTROLS if name != nearest)
+    return f"**{answer}**: {nearest}, {printed(nearest):.0f} %, only {gap:.0f} points below. The other two: {others} %."
+
+
+def shifted_picture() -> Picture:
+    """With which vector each candidate should be read, and with which it is, as released."""
+    place = np.eye(4)
+    return small_maps(
+        {"as it should be": (place, ""), "as released": (np.roll(place, 1, axis=1), "")},
+        "A row is a candidate, a column a word vector; dark: the two are read together.",
+        size=(9.8, 3.0),
+        words=["ROOT", "the", "cat", "sat"],
+    )

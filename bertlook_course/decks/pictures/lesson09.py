@@ -227,3 +227,27 @@ def same_maps_picture(deck: Deck, text: str = _SENTENCE) -> Picture:
         f"a token differs: the cosine is between {cosines.min():.2f} and {cosines.max():.2f}; 1 would be the same direction.",
         (table,),
     )
+
+
+def halves_picture(one: np.ndarray, other: np.ndarray) -> Picture:
+    """Each distance on two halves of the texts."""
+    return figure_picture(
+        _halves_figure(one, other),
+        f"{len(one)} distances, each on two halves of the texts: correlation {np.corrcoef(one, other)[0, 1]:.4f}. "
+        "Dotted: the same on both.",
+    )
+
+
+def _halves_figure(one: np.ndarray, other: np.ndarray):
+    """The same distances from two halves of the texts, beside the line on which they would be equal."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.8, 3.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, one.max()], [0, one.max()], color="#555555", linestyle=":", linewidth=2)
+    axes.plot(one, other, "o", color="#0072b2", markersize=5, alpha=0.5)
+    axes.set_xlabel("distance on one half of the texts, nats a token", fontsize=18)
+    axes.set_ylabel("on the other half", fontsize=18)
+    axes.tick_params(labelsize=18)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
