@@ -11,7 +11,6 @@ from .batches import padded as padded
 from .blocks import TOKENS_AT_ONCE as TOKENS_AT_ONCE
 from .blocks import Block as Block
 from .blocks import attention_blocks as attention_blocks
-from .blocks import captured_vectors as captured_vectors
 from .blocks import output_projection as output_projection
 from .blocks import with_pretraining_head as with_pretraining_head
 from .by_hand import EmbeddingParts as EmbeddingParts
@@ -24,6 +23,7 @@ from .by_hand import softmax as softmax
 from .by_hand import weighted_values as weighted_values
 from .devices import PRECISIONS as PRECISIONS
 from .devices import array_namespace as array_namespace
+from .devices import captured_vectors as captured_vectors
 from .devices import choose_device as choose_device
 from .devices import products_in as products_in
 from .encoder import RANDOM_SEED as RANDOM_SEED

@@ -7,8 +7,6 @@ the rest of the block. Here they are found by name and checked, so that no measu
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -28,9 +26,6 @@ _VALUE = ("value", "v_lin")
 TOKENS_AT_ONCE = 1024  # rows of a batch times tokens: gradients then add 0.6 GB to a BERT-base (measured)
 
 _BLOCKS: WeakKeyDictionary[Any, list] = WeakKeyDictionary()
-
-# The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT name them.
-_PROJECTIONS = {"queries": ("query", "q_lin"), "keys": ("key", "k_lin"), "values": ("value", "v_lin")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,35 +156,3 @@ def with_pretraining_head(
     if missing:
         raise missing_head(f"{none}: the model lacks {', '.join(missing[:3])}. {advice}")
     return as_read(model)
-
-
-@contextmanager
-def captured_vectors(encoder: Encoder) -> Iterator[dict[str, list]]:
-    """The query, key and value vectors of the passes made meanwhile: name -> one tensor a layer, (batch, head, token, dim)."""
-    torch = import_torch()
-    captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
-
-    def keep(name):
-        def hook(module, inputs, output):
-            if not isinstance(output, torch.Tensor):  # quantised: the vectors and their scale
-                return
-            batch, n, _width = output.shape
-            captured[name].append(output.view(batch, n, encoder.n_heads, -1).transpose(1, 2))
-
-        return hook
-
-    hooks = [
-        (module, "forward", keep(name))
-        for path, module in encoder.model.named_modules()
-        for name, endings in _PROJECTIONS.items()
-        if path.rpartition(".")[2] in endings
-    ]
-    with encoder.hooked(hooks):
-        yield captured
-    # ALBERT shares one block among all layers, so count what arrived and not the modules.
-    counts = {name: len(layers) for name, layers in captured.items()}
-    if set(counts.values()) != {encoder.n_layers}:
-        raise ValueError(
-            f"cannot take queries, keys and values from {encoder.name} ({encoder.model.config.model_type}): expected one of each "
-            f"for {encoder.n_layers} layers, found {counts}. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
-        )

@@ -24,6 +24,9 @@ _KNOWS_ALL = (
     np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 )  # from here on its own functions have the standard's names and arguments
 
+# The projections inside an attention block, as BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT name them.
+_PROJECTIONS = {"queries": ("query", "q_lin"), "keys": ("key", "k_lin"), "values": ("value", "v_lin")}
+
 
 def choose_device(device: str) -> torch.device:
     torch = import_torch()
@@ -136,3 +139,35 @@ def stacked(layers: Sequence):
     if layers[0].dtype != weights.dtype:
         weights /= weights.sum(dim=-1, keepdim=True)
     return weights
+
+
+@contextmanager
+def captured_vectors(encoder) -> Iterator[dict[str, list]]:
+    """The query, key and value vectors of the passes made meanwhile: name -> one tensor a layer, (batch, head, token, dim)."""
+    torch = import_torch()
+    captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
+
+    def keep(name):
+        def hook(module, inputs, output):
+            if not isinstance(output, torch.Tensor):  # quantised: the vectors and their scale
+                return
+            batch, n, _width = output.shape
+            captured[name].append(output.view(batch, n, encoder.n_heads, -1).transpose(1, 2))
+
+        return hook
+
+    hooks = [
+        (module, "forward", keep(name))
+        for path, module in encoder.model.named_modules()
+        for name, endings in _PROJECTIONS.items()
+        if path.rpartition(".")[2] in endings
+    ]
+    with encoder.hooked(hooks):
+        yield captured
+    # ALBERT shares one block among all layers, so count what arrived and not the modules.
+    counts = {name: len(layers) for name, layers in captured.items()}
+    if set(counts.values()) != {encoder.n_layers}:
+        raise ValueError(
+            f"cannot take queries, keys and values from {encoder.name} ({encoder.model.config.model_type}): expected one of each "
+            f"for {encoder.n_layers} layers, found {counts}. BERT, RoBERTa, ELECTRA, ALBERT and DistilBERT work."
+        )

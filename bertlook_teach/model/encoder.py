@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..disk import data_path
-from .blocks import captured_vectors
-from .devices import MAKING, choose_device, products_in, torch_model, turn_of, wants_gpu
+from .devices import MAKING, captured_vectors, choose_device, products_in, torch_model, turn_of, wants_gpu
 from .folders import (
     SHIPPED,
     as_read,

@@ -57,10 +57,10 @@ def test_values_are_the_models_too(tiny):
 
 
 def test_swapped_queries_and_keys_are_noticed(tiny, monkeypatch):
-    from bertlook_teach.model import encoder
+    from bertlook_teach.model import devices
 
     swapped = {"queries": ("key",), "keys": ("query",), "values": ("value",)}
-    monkeypatch.setattr(encoder, "_PROJECTIONS", swapped)
+    monkeypatch.setattr(devices, "_PROJECTIONS", swapped)
     with pytest.raises(ValueError, match=r"softmax\(QK\^T / sqrt\(d\)\) does not give the attention"):
         extract_attention(tiny, "the cat sat on a mat", vectors=True)
 
