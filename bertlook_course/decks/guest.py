@@ -9,7 +9,16 @@ from bertlook_teach.views import Picture
 from ..claims import Verdict, collect_evidence
 from ..corpora import load_treebank
 from ..published import published_layers, published_norm_share, published_table_1
-from ..render import figure_picture, gain_figure, interval_curves, layer_curves, signed_gain
+from ..render import (
+    Estimate,
+    answer_picture,
+    figure_picture,
+    gain_figure,
+    interval_curves,
+    layer_curves,
+    signed_gain,
+    zones_picture,
+)
 from . import lesson06
 from .common import LessonDeck, letter
 from .lesson04_norms import KINDS, idle_head
@@ -38,12 +47,18 @@ class Deck(LessonDeck):
         )
         return f"In order: {said}. Special tokens are left out."
 
-    def said_det(self) -> str:
-        """What always naming the next word finds of determiners, and what BERT-base's best head does."""
-        row = published_table_1()["det"]
-        return (
-            f"**{letter(row.baseline, [30, 50, 70])}: {row.baseline} %**; the head {row.accuracy} %. "
-            f"The head itself adds {row.accuracy - row.baseline:.1f} points."
+    def det_picture(self, *, voted: bool) -> Picture:
+        """How often the next word is the noun of a determiner, beside BERT-base's best head: the axis of the vote, or the answer on it."""
+        row, zones = published_table_1()["det"], {"A": 30, "B": 50, "C": 70, "D": 100}
+        if not voted:
+            return zones_picture(zones, {}, "per cent right in news text")
+        measured = {
+            "baseline: next word": Estimate(row.baseline, form=".1f"),
+            "BERT-base, 8-11": Estimate(row.accuracy, form=".1f"),
+        }
+        said = f"The head itself adds {row.accuracy - row.baseline:.1f} points (Clark et al. 2019)."
+        return zones_picture(
+            zones, measured, f"{letter(row.baseline, [30, 50, 70])}: {row.baseline} %. {said}"
         )
 
     def gain_picture(self) -> Picture:
@@ -59,13 +74,18 @@ class Deck(LessonDeck):
             f"Most: {first} ({_MEANING[first]}) {most} points; least: {last} ({_MEANING[last]}) {least}.",
         )
 
-    def said_flattery(self) -> str:
-        """What the best of 288 heads that are right in one case of ten seems to reach."""
+    def best_picture(self, *, voted: bool) -> Picture:
+        """What the best of 288 heads that are right in one case of ten seems to reach: the axis of the vote, or the answer on it."""
+        zones = {"A": 12.5, "B": 17.5, "C": 25, "D": 40}
+        if not voted:
+            return zones_picture(zones, {}, "per cent right, on the 25 cases")
         seems = 100 * lesson06.flattery()[_FLATTERING][-1]
-        return (
-            f"**{letter(seems, [12.5, 17.5, 25])}: {seems:.0f} %.** "
-            "Nobody cheats: the maximum of many noisy numbers is large."
-        )
+        measured = {
+            "by chance, best of 288": Estimate(seems, form=".0f"),
+            "the same on new cases": Estimate(10, form=".0f"),
+        }
+        said = f"{letter(seems, [12.5, 17.5, 25])}: {seems:.0f} %. Nobody cheats: the maximum of many noisy numbers is large."
+        return zones_picture(zones, measured, said)
 
     def flattery_picture(self) -> Picture:
         """The same for fewer heads and for more cases."""
@@ -126,15 +146,24 @@ class Deck(LessonDeck):
             f"added (n = {found.n} texts)."
         )
 
-    def answer(self) -> str:
-        """What the lecture leaves with its audience, a list in Markdown."""
-        gains, (weights, norms, layer) = lesson06.printed_gains(), self._in_base()
-        clear = sum(gain > 30 for gain in gains.values())
-        return (
-            "- **It shows where one head looks in one text.** A habit needs many texts: for "
-            f"{clear} of {len(gains) - 1} relations a head of BERT-base beats every fixed distance by more than 30 points.\n"
-            "- **The best of many, with no rival, proves nothing.** Of 288 heads that know nothing, the best seems to reach "
-            f"{100 * lesson06.flattery()[_FLATTERING][-1]:.0f} %, where each truly has 10.\n"
-            f"- **Looking is not taking, nor needing.** In layer {layer} of BERT-base `[SEP]` gets {weights} of the weights "
-            f"and gives {norms} of what is added."
+    def answer(self) -> Picture:
+        """What the lecture leaves with its audience."""
+        (weights, norms, layer), row = self._in_base(), published_table_1()["dobj"]
+        seems = lesson06.flattery()[_FLATTERING][-1]
+        return answer_picture(
+            {
+                "It shows one head in one text. A habit needs many, and a rival.": {
+                    "BERT-base's best head, dobj": Estimate(row.accuracy / 100),
+                    "baseline: best fixed distance": Estimate(row.baseline / 100),
+                },
+                "The best of many, with no rival, proves nothing.": {
+                    "by chance: the best of 288": Estimate(seems),
+                    "by chance: each head": Estimate(0.1),
+                },
+                "Looking is not taking, nor needing.": {
+                    "BERT-base, [SEP] of the weights": Estimate(float(weights)),
+                    "BERT-base, of what is added": Estimate(float(norms)),
+                },
+            },
+            f"dobj: objects of verbs (Clark et al. 2019). 25 cases, simulated. [SEP] in layer {layer} (Kobayashi et al. 2020).",
         )
