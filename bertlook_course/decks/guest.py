@@ -76,7 +76,7 @@ class Deck(LessonDeck):
 
     def best_picture(self, *, voted: bool) -> Picture:
         """What the best of 288 heads that are right in one case of ten seems to reach: the axis of the vote, or the answer on it."""
-        zones = {"A": 12.5, "B": 17.5, "C": 25, "D": 40}
+        zones = {"A": 15, "B": 25, "C": 40}
         if not voted:
             return zones_picture(zones, {}, "per cent right, on the 25 cases")
         seems = 100 * lesson06.flattery()[_FLATTERING][-1]
@@ -84,7 +84,7 @@ class Deck(LessonDeck):
             "by chance, best of 288": Estimate(seems, form=".0f"),
             "the same on new cases": Estimate(10, form=".0f"),
         }
-        said = f"{letter(seems, [12.5, 17.5, 25])}: {seems:.0f} %. Nobody cheats: the maximum of many noisy numbers is large."
+        said = f"{letter(seems, [15, 25])}: {seems:.0f} %. Nobody cheats: the maximum of many noisy numbers is large."
         return zones_picture(zones, measured, said)
 
     def flattery_picture(self) -> Picture:
