@@ -58,9 +58,6 @@ ON_SLIDES = (1, 5, 6, 7)  # claims 2, 6, 7, 8: those that the slides before the 
 
 CUTS = (4, 10)  # the layers after which the essay ends a phase
 
-# What was published in place of what is registered.
-_SUBSTITUTES = {"13-looks-where-it-matters-less": "over 12 layer means, not over heads as registered"}
-
 
 class Deck(LessonDeck):
     """The slides of lesson 13, on what a class has time for."""
@@ -92,19 +89,13 @@ class Deck(LessonDeck):
 
     def published_outcomes(self) -> Picture:
         """What becomes of those that published numbers can decide."""
-        found = [one for one in self.printed if one.n]
-        crossed = {
-            one.claim.key: f"{_SUBSTITUTES.get(one.claim.key, one.claim.title)}; its interval touches the line, but p decides"
-            for one in found
-            if _outcome(one) != "undecided" and one.low <= one.claim.threshold <= one.high
-        }
-        return outcome_picture(found, remarks=_SUBSTITUTES | crossed)
+        return outcome_picture([one for one in self.printed if one.n])
 
     def both_outcomes(self) -> Picture:
         """Our verdicts and those from published numbers side by side."""
         same = all(a.verdict == b.verdict for a, b in zip(self.outcomes, self.printed))
         decided = f"{'Yes' if same else 'No'}. {self.decided_on_both}"
-        return trial_picture(self.outcomes, self.printed, self.name, remarks=_SUBSTITUTES, decided=decided)
+        return trial_picture(self.outcomes, self.printed, self.name, decided=decided)
 
     @property
     def decided_on_both(self) -> str:
@@ -117,41 +108,54 @@ class Deck(LessonDeck):
         return f"Decided on both: {'; '.join(both) or 'none'}."
 
     def why_undecided(self) -> str:
-        """Why some of the four are undecided; why the last came out as it did if none is."""
+        """Why some of the four are undecided, why the last came out as it did if none is, and what six layers cannot show."""
         four = [self.outcomes[i] for i in ON_SLIDES]
-        return why_lines([one for one in four if _outcome(one) == "undecided"] or four[-1:])
+        six = "\n- 7 three phases: six layers can refute it, but never support it (slide 24)"
+        open_ones = [one for one in four if _outcome(one) == "undecided"]
+        return why_lines(open_ones or four[-1:]) + six * (self.encoder.n_layers == 6)
 
     # ---- weight against importance ------------------------------------------------------------------------
 
     @cached_property
-    def importance(self) -> dict[str, float]:
-        """Rank correlation of what heads give to [SEP] and what a change there would cost, on the class's texts."""
-        return _weight_against_gradient(collect_evidence("importance", self.encoder, self.resources))
+    def importance(self) -> dict[str, Estimate]:
+        """Rank correlation of what heads give to [SEP] and what a change there would cost, and what it loses given the norm."""
+        evidence = collect_evidence("importance", self.encoder, self.resources)
+        inputs = np.arange(evidence.n)
+
+        def correlations(texts) -> np.ndarray:
+            means = (
+                evidence.values[f"{name}_sep"][texts].mean(axis=0) for name in ("weight", "grad", "norm")
+            )
+            layers, heads, given_norm = attention_against_importance(*means).values()
+            return np.array([layers, heads, given_norm, abs(heads) - abs(given_norm)])
+
+        n_layers, heads = self.encoder.n_layers, f"{self.encoder.n_layers * self.encoder.n_heads} heads"
+        names = f"{n_layers} layers", heads, f"{heads} given norm", "lost"
+        found = {name: [value] for name, value in zip(names, correlations(inputs))}
+        for k, name in list(enumerate(names))[1:]:  # six layers are in one order in every sample
+            found[name] += stats.resampled_interval(lambda texts, k=k: correlations(texts)[k], inputs)
+        return {name: Estimate(*v, form=".2f" if name == "lost" else "+.2f") for name, v in found.items()}
 
     def importance_table(self) -> TextTable:
         """The correlations, and what was published of twelve layers."""
-        rows = [
-            [f"{self.name}, {name}", Estimate(value, form="+.2f")] for name, value in self.importance.items()
-        ]
+        rows = [[f"{self.name}, {name}", found] for name, found in list(self.importance.items())[:3]]
         of_layers = Estimate(-self.printed[7].value, form="+.2f")
         return TextTable(
-            ["weight against gradient on [SEP]", "rank correlation"],
-            [*rows, ["BERT-base, over 12 layers (published)", of_layers]],
-            "f(x): the vector that [SEP] passes on. The gradient is g · f(x), so a short f(x) makes it small, whatever the weight. "
-            "Given norm: the length of f(x) held fixed. Over heads: each minus its layer's mean.",
+            ["weight against gradient on [SEP]", "rank correlation [95 %]"],
+            [*rows, ["BERT-base, 12 layers", of_layers]],
+            "f(x): the vector that [SEP] passes on. The gradient is g · f(x), so a short f(x) makes it small. "
+            "Given norm: the length of f(x) held fixed. BERT-base: published.",
         )
 
     def importance_elsewhere(self) -> str:
         """How much of the correlation is the length of a vector, and where slide 9 has another number."""
         n_inputs = collect_evidence("importance", self.encoder, self.resources).n
-        rho, given_norm = self.importance["over heads"], self.importance["over heads given norm"]
-        if abs(given_norm) < abs(rho) / 3:
-            how = "mostly"
-        else:
-            how = "in part" if abs(given_norm) < abs(rho) else "no"
+        _, rho, given_norm, lost = self.importance.values()
+        most = abs(given_norm.value) < abs(rho.value) / 3
+        how = "Not surely" if lost.low <= 0 else "Mostly" if most else "In part"
         return (
-            f"**{how.capitalize()}.** With the length held fixed, the correlation over heads goes from **{rho:+.2f}** to "
-            f"**{given_norm:+.2f}** ({n_inputs} inputs; slide 9 turns the sign and has half of them)."
+            f"**{how}.** With the length held fixed, the correlation over heads shrinks by **{lost}** "
+            f"({n_inputs} inputs; slide 9 turns the sign and has half of them)."
         )
 
     # ---- what a trial cannot say --------------------------------------------------------------------------
@@ -212,8 +216,8 @@ class Deck(LessonDeck):
         [own] = self.verdicts_on("own-determiners")
         survive = sum(_outcome(one) == "supported" for one in self.outcomes)
         return (
-            f"{count_verdicts(self.verdicts)} That takes each **alone**: corrected for eleven tests, {survive} are supported (next "
-            f"slide). All: `{self.claims_command}`. It reads {own.n} sentences for determiners; slide 16 has {row.n_texts}."
+            f"{count_verdicts(self.verdicts)} Here each is decided **alone**: after correction for eleven tests {survive} are supported "
+            f"(next slide). All: `{self.claims_command}`. This slide has {own.n} sentences for determiners, slide 16 has {row.n_texts}."
         )
 
     def answer(self, row: ScoreRow) -> Picture:
@@ -221,12 +225,12 @@ class Deck(LessonDeck):
         gain = f"{100 * row.gain:+.1f} points [{100 * row.gain_low:+.1f}, {100 * row.gain_high:+.1f}]"
         sides = {
             f"{self.name}, {len(self.outcomes)} claims": self.outcomes,
-            "BERT-base, published numbers": self.printed,
+            "BERT-base, published numbers, seen before the lines were fixed": self.printed,
         }
         return sorted_picture(
             sides,
-            f"{self.decided_on_both} Our own, a determiner's governor: the best head minus the best "
-            f"distance is {gain}{'' if row.gain_low > 0 or row.gain_high < 0 else ': undecided'}.",
+            f"Our own claim, a determiner's governor: the best head is {gain} ahead of the best distance"
+            f"{'' if row.gain_low > 0 or row.gain_high < 0 else ', undecided'}.",
         )
 
 
@@ -341,11 +345,6 @@ def _beside_zero(row: ScoreRow) -> str:
     if row.gain_low > 0:
         return ": yes"
     return ": no" if row.gain_high < 0 else ", and the interval contains 0: not decided"
-
-
-def _weight_against_gradient(evidence) -> dict[str, float]:
-    means = (evidence.values[f"{name}_sep"].mean(axis=0) for name in ("weight", "grad", "norm"))
-    return attention_against_importance(*means)
 
 
 def _bert_base_shares() -> np.ndarray:

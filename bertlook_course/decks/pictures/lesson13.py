@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 
@@ -48,6 +47,11 @@ IMAGES = (
     ("Drifters (. , [MASK])", "their gaze drives the deep layers", ((4, 1), (4, 2), (4, 3))),
 )
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
+# What was not tried as it was registered, by claim and by whether it was published.
+_SUBSTITUTES = {
+    ("13-sep-haven", False): "documents drawn, not sentences as registered: a weak verdict",
+    ("13-looks-where-it-matters-less", True): "12 layer means, not heads as registered",
+}
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
 _IMAGE_OF = {
@@ -64,6 +68,17 @@ _IMAGE_OF = {
     "13-phases-learn": "phases",
 }
 
+# What each claim without its own slide measures, as short as its line.
+_QUANTITIES = {
+    "13-insiders-narrow": "−correlation",
+    "13-sep-haven": "AUC",
+    "13-haven-empty": "loss saved",
+    "13-drifters": "log ratio",
+    "13-insider-dependents": "correlation",
+    "13-syntax-in-the-middle": "excess share",
+    "13-phases-learn": "smaller step",
+}
+
 
 def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
     """Each claim beside the line that its number has to pass; the side that would refute it is shaded.
@@ -74,11 +89,12 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     statistics : mapping of a claim's key to str, optional
         What is measured, in words. Without it a row has the claim's sentence.
     """
-    c, em, line, left = coordinate, _EM, 880.0, 130.0
+    c, em, line, left = coordinate, _EM, 820.0, 130.0
     body, top = [], 40.0
     for x, side in (((line + 740) / 2, "refuted"), ((line + _WIDTH) / 2, "supported")):
         body.append(text(x, 16, side, anchor="middle", extra=' font-weight="600"'))
     for claim in claims:
+        quantity = _QUANTITIES.get(claim.key, "")
         if statistics is None:
             said = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 735)
             lines = [(said_line, INK, "") for said_line in said]
@@ -100,7 +116,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         body += [
             f'<rect x="740" y="{c(top + 7)}" width="{c(line - 740)}" height="{c(high - 14)}" fill="{RULE}" opacity="0.6"/>',
             f'<path d="M{c(line)} {c(top + 5)}V{c(top + high - 5)}" stroke="{INK}" stroke-width="3" stroke-dasharray="3 5"/>',
-            text(line + 16, middle, needs_text(claim)),
+            text(line + 16, middle, needs_text(claim) if statistics else f"{quantity} {needs_text(claim)}"),
         ]
         top += high
     said = " ".join(
@@ -163,15 +179,13 @@ def sealed_picture(
     return Picture(body, _WIDTH, top - 16, "Sealed sheets", said, _EM, caption=caption, wide=True)
 
 
-def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProxyType({})) -> Picture:
+def outcome_picture(outcomes: Sequence) -> Picture:
     """One row a claim: its interval and the random twin's beside its line, its value, the verdict, and the corrected p.
 
     Parameters
     ----------
     outcomes : sequence of Verdict
         From ``decide(REGISTER, encoder, correct="holm")`` or `bertlook_course.claims.try_published`. `outcome_table` of them goes along.
-    remarks : mapping of a claim's key to str
-        What is to be known of its verdict, which gets a star.
     """
     c, em, table = coordinate, _EM, outcome_table(outcomes)
     high, body = (74.0 if len(outcomes) < 6 else 66.0), []
@@ -184,7 +198,7 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
         body.append(text(424, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
         body += draw_interval(outcome, 524, 80, y, radius=6)
         body.append(text(622, y, with_minus(outcome_value(outcome))))
-        p, star = outcome_p(outcome), "*" * (outcome.claim.key in remarks)
+        p, star = outcome_p(outcome), "*" * bool(_remark(outcome, bar=True))
         against = "against: " * (outcome.verdict == FAILS)
         body.append(draw_sign(outcome.verdict, 840, y, "")[0])
         body.append(text(866, y - 15, _WORDS[outcome.verdict]))
@@ -192,7 +206,7 @@ def outcome_picture(outcomes: Sequence, remarks: Mapping[str, str] = MappingProx
     twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
     caption = (
         f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
-        f"{_starred(outcomes, remarks)}"
+        f"{_starred(outcomes, bar=True)}"
     )
     said = " ".join(f"{outcome.claim.title}: {_WORDS[outcome.verdict]}." for outcome in outcomes)
     return ClaimPicture(
@@ -204,7 +218,6 @@ def trial_picture(
     ours: Sequence,
     published: Sequence,
     name: str,
-    remarks: Mapping[str, str] = MappingProxyType({}),
     decided: str = "",
 ) -> Picture:
     """All claims with the verdict on a model and the one from BERT-base's published numbers, and why each undecided one is so.
@@ -215,14 +228,13 @@ def trial_picture(
         Of the same claims in the same order.
     name : str
         Of the model.
-    remarks : mapping of a claim's key to str
-        What is to be known of its published verdict, which gets a star.
     decided : str, optional
         What the caption says first.
     """
     em, high, first = _EM, 42.0, 40.0
     table = compared_table(ours, published, (name, "BERT-base"))
-    body = [text(x, 18, who, extra=' font-weight="600"') for x, who in ((515, name), (755, "BERT-base"))]
+    heads = ((515, name), (755, "BERT-base, published"))
+    body = [text(x, 18, who, extra=' font-weight="600"') for x, who in heads]
     for number, pair in enumerate(zip(ours, published)):
         y = first + high * (number + 0.5)
         body.append(
@@ -231,15 +243,15 @@ def trial_picture(
         body += draw_icon(pair[0].claim.key, y)
         body.append(text(122, y, pair[0].claim.title))
         for x, verdict in zip((530, 770), pair):
-            star = "*" * (verdict is pair[1] and verdict.claim.key in remarks)
+            star = "*" * bool(_remark(verdict))
             body += draw_sign(verdict.verdict, x, y, f"{why_short(verdict)}{star}", radius=11)
     said = " ".join(
         f"{a.claim.title}: {_WORDS[a.verdict]} on {name}, {_WORDS[b.verdict]} for BERT-base."
         for a, b in zip(ours, published)
     )
     caption = (
-        f"{decided} BERT-base: from published numbers alone. Question mark: undecided, and why. On the line: the interval "
-        f"includes it. p: corrected for eleven claims.{_starred(published, remarks)}"
+        f"{decided} Question mark: undecided, and why; on the line: the interval includes it. "
+        f"p: corrected for eleven claims.{_starred([*ours, *published])}"
     ).strip()
     return Picture(
         body,
@@ -276,7 +288,7 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
             for k, one in enumerate(found[verdict]):
                 y = top + 62 + 38 * k
                 body += [f'<g transform="translate({c(x)} 0)">{"".join(draw_icon(one.claim.key, y))}</g>']
-                body.append(text(x + 122, y, one.claim.title))
+                body.append(text(x + 122, y, one.claim.title + "*" * bool(_remark(one))))
             if not found[verdict]:
                 body.append(text(x, top + 62, "none", fill=MUTED))
         numbers = ", ".join(one.claim.title.partition(" ")[0] for one in found[OPEN])
@@ -289,12 +301,24 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
         f"{name}: {'; '.join(f'{one.claim.title}: {_WORDS[one.verdict]}' for one in outcomes)}."
         for name, outcomes in sides.items()
     )
+    caption += _starred([one for outcomes in sides.values() for one in outcomes if one.verdict != OPEN])
     return Picture(body, _WIDTH, top, "Which claims survive", said, _EM, caption=caption, wide=True)
 
 
-def _starred(outcomes: Sequence, remarks: Mapping[str, str]) -> str:
-    """What the stars mean."""
-    found = [remarks[one.claim.key] for one in outcomes if one.claim.key in remarks]
+def _remark(verdict, bar: bool = False) -> str:
+    """What was not tried as registered; beside its bar also why a published verdict is not what the interval seems to say."""
+    published = "published" in verdict.model
+    said = [_SUBSTITUTES.get((verdict.claim.key, published), "")]
+    crosses = verdict.low <= verdict.claim.threshold <= verdict.high
+    if bar and published and not np.isnan(verdict.p) and (verdict.verdict == OPEN) != crosses:
+        said.append("its interval just crosses the line, but p decides" if crosses else verdict.why)
+    return "; ".join(filter(None, said))
+
+
+def _starred(outcomes: Sequence, bar: bool = False) -> str:
+    """What the stars mean, by the claim's number."""
+    said = ((one.claim.title.partition(" ")[0], _remark(one, bar)) for one in outcomes)
+    found = [f"{number}: {remark}" for number, remark in said if remark]
     return f" *\N{NO-BREAK SPACE}{'; '.join(found)}." if found else ""
 
 

@@ -37,11 +37,10 @@ def outcome_table(outcomes: Sequence) -> TextTable:
         rows.append(
             [outcome.claim.title, outcome_value(outcome), *twin, outcome_p(outcome), _MARKS[outcome.verdict]]
         )
+    against = "; against: p of the opposite" * any(outcome.verdict == FAILS for outcome in outcomes)
     n = sorted({outcome.n for outcome in outcomes if outcome.n})
     counted = f"n = {n[0]} to {n[-1]}" if len(n) > 1 else f"n = {n[0]}" if n else "no numbers"
-    caption = (
-        f"p: one-sided, after Holm's correction for eleven claims; against: p of the opposite; {counted}."
-    )
+    caption = f"p: one-sided, after Holm's correction for eleven claims{against}; {counted}."
     return TextTable(header, rows, caption)
 
 

@@ -20,7 +20,7 @@ MEASURE = "cases with an allowed key"
 LISTED = 4  # pairs of words that are spelt out
 
 # The same words stand in js/patterns.js, held together by a test.
-WARNING = "One text decides nothing: of many heads the best may be so by luck."
+WARNING = "One text decides nothing: the best of many heads may be best by luck."
 
 
 class TypedPattern(ipywidgets.VBox):

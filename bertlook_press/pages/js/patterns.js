@@ -5,7 +5,7 @@ globalThis.bertlookPatterns = (() => {
   "use strict";
   const LONGEST = 2000, DEEPEST = 200, BRACKETS = 199, LISTED = 4;
   const TREEBANK = "a treebank", PAIRS = "pairs of texts", EXAMPLE = 'query.pos("DET") & key.governor()';
-  const WARNING = "One text decides nothing: of many heads the best may be so by luck.";
+  const WARNING = "One text decides nothing: the best of many heads may be best by luck.";
 
   // ---- reading a line ----
   const PARTS = /\s+|#.*|([A-Za-z_]\w*)|(\d+(?![\w.]))|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([&|~().,+-])/uy;
