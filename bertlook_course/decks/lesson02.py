@@ -35,35 +35,11 @@ from ..render import (
     small_maps,
 )
 from .common import LessonDeck, letter, short_title
+from .pictures.lesson02 import moved
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
 _TYPE = 18  # points
 _SEGMENTS = {"segments A and B": "standard", "all zeros": "zeros"}
-
-
-# --- a text whose words were put in at random --------------------------------------------------------------------
-def shuffled(attention: Attention) -> Attention:
-    """The same map under the same words and pieces in another order; special tokens stay where they are."""
-    places = np.flatnonzero(~np.array(attention.special))
-    order = np.arange(attention.n_tokens)
-    order[places] = np.random.default_rng(4).permutation(places)
-    return replace(attention, tokens=tuple(attention.tokens[i] for i in order))
-
-
-def moved(attention: Attention, other: Attention) -> tuple[int, int]:
-    """How many tokens stand in the place of another, and how many could."""
-    return sum(a != b for a, b in zip(attention.tokens, other.tokens)), int(
-        (~np.array(attention.special)).sum()
-    )
-
-
-def said_shuffled(attention: Attention, other: Attention) -> str:
-    """The same as a sentence in Markdown."""
-    n, of = moved(attention, other)
-    return (
-        f"**The {of} words and pieces were shuffled:** {n} of them stand where the model read another. "
-        "Whatever you saw, it is not about the words."
-    )
 
 
 def heads_for_patterns(attention: Attention, text, patterns: Sequence[str]) -> dict[str, tuple]:
@@ -178,11 +154,11 @@ class Deck(LessonDeck):
         axes.axvline(CLEAR, color=MUTED, linestyle=":", linewidth=2)
         axes.set_yticks(rows, [f"{title}: {head}" for title, head, *_ in table.rows], fontsize=_TYPE)
         axes.set_ylim(0.4, len(self.best) + 0.6)
-        axes.set_xlabel("share of attention on the pattern", fontsize=_TYPE)
+        axes.set_xlabel("share of attention, or its excess over the null model", fontsize=_TYPE)
         _key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
         said = (
             f"{len(self.clear)} of {len(PATTERNS)} exceed {CLEAR:g} (dotted) in {self.subject}. {table.caption}{self._said_same_word()} "
-            "Bag of words: share in its own text, times evenness."
+            "Bag of words: the share in its own text times how evenly it is spread."
         )
         return replace(figure_picture(figure, said), numbers=(table,))
 
@@ -288,7 +264,7 @@ class Deck(LessonDeck):
         if self.others:
             theirs = self.others["same_word"].value.mean
             same[f"{short_title(self.beside)}, same word"] = Estimate(theirs, form=".3f")
-        missed = "" if "same_word" in self.clear else "; the same word does not"
+        missed = "" if "same_word" in self.clear else f"; in {self.subject} the same word does not"
         return answer_picture(
             {
                 "A picture alone can mislead.": {
@@ -302,9 +278,9 @@ class Deck(LessonDeck):
                     ),
                     "random twin": Estimate(self.twins["next"].value.mean),
                 },
-                f"{len(self.clear)} of {len(PATTERNS)} patterns do{missed}.": same,
+                f"{len(self.clear)} of {len(PATTERNS)} patterns beat theirs{missed}.": same,
             },
-            f"Below the first row: excess over the null model in {self.n_report} pairs that did not choose the head; {CLEAR:g} is needed.",
+            f"Below the first row: excess over the null model in {self.n_report} pairs that had no part in choosing the heads; {CLEAR:g} is needed.",
         )
 
     # ---- neurons ----------------------------------------------------------------------------------------------
@@ -337,8 +313,8 @@ class Deck(LessonDeck):
         )
         return answer_picture(
             {f"{found}: {answers[found]}.": needs},
-            f"Dimensions, of {size}, for 90 % of the margin; mean of {len(self.few)} pairs of texts. An untrained twin "
-            "needs few as well: needing few proves nothing.",
+            f"Dimensions, of {size}, for 90 % of the margin; mean of {len(self.few)} pairs of texts. Last row: mean of the twin's heads "
+            "(fewest to most). They need few too, untrained: needing few proves nothing.",
         )
 
     def basis_table(self) -> TextTable:
@@ -365,14 +341,25 @@ class Deck(LessonDeck):
             )
             yes = "yes" if found.rotated.min() > found.trained else "no"
             said.append(f"{name} **{yes}**: {turned:.1f} dimensions instead of {trained:.1f}")
-        return f"For attention {'; '.join(said)}. The SVD basis has the head's own axes, the strongest first."
+        return f"For attention {'; '.join(said)}. Brackets: fewest and most. The SVD basis consists of the head's own axes."
+
+    def _keys_of(self, evidence):
+        """How far the keys of the next-word head, chosen on other pairs, go with position embeddings."""
+        return fair_head(evidence.values["next, excess"], evidence.values["position"])[1]
+
+    def said_positions(self) -> str:
+        """Whether the keys hold positions, in the model and in its twin."""
+        ours, twin = (self._keys_of(one).value.mean for one in (self.ours, self.theirs))
+        return (
+            f"**{'Yes' if ours > 0.5 else 'Hardly'}, {ours:.2f}.** But the twin has {twin:.2f} without any training: position is in the input. "
+            "The correlation alone does not show that the head *uses* it."
+        )
 
     def position_table(self) -> TextTable:
         """How keys go with position embeddings, in both models."""
         body = []
         for title, evidence in ((self.name, self.ours), ("random twin", self.theirs)):
-            corr = evidence.values["position"]
-            _, here = fair_head(evidence.values["next, excess"], corr)
+            corr, here = evidence.values["position"], self._keys_of(evidence)
             layers = corr.mean(axis=(0, 2))
             best = Estimate(*here.value, ".3f", after=f" in {head_label(here.layer, here.head)}")
             body.append([title, best, Estimate(layers[0]), Estimate(layers[-1])])

@@ -28,7 +28,7 @@ def test_what_is_drawn_is_said_and_goes_along_as_a_table():
     assert picture.sentence.startswith(
         "Heads do. (MiniLM 60 [50, 70] %, baseline: chance 20 %) Both lose. (plain"
     )
-    assert picture.caption == "A note. Not all rows have one scale." and len(picture.numbers[0].rows) == 4
+    assert picture.caption == "A note. Rows differ in scale." and len(picture.numbers[0].rows) == 4
 
 
 def test_bars_are_as_long_as_their_numbers_say_and_begin_at_0():

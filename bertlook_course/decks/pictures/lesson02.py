@@ -1,8 +1,9 @@
-"""Each pattern as a map, and beside it what its null model makes of that map."""
+"""What lesson 02 shows of one text: patterns beside their null models, a shuffled map, counts and limits of neurons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def pattern_nulls(attention: Attention) -> Picture:
         "model: the mean row of its text, any neighbour as near, or an even spread."
     )
     caption = (
-        "Six patterns, seven columns: the same word is counted in one text and across two. Null models: the mean row of the text; in a "
+        "Vig's six patterns: the same word has two columns, for its own text and for the other. Null models: the mean row of the text; in a "
         "word, any neighbour at that distance; for [SEP] and bag, an even spread. Rows look; darker means more."
     )
     words = TextTable(
@@ -173,4 +174,28 @@ def limits_picture() -> Picture:
     return cards_picture(
         [(draw_chips([chips]), name, said) for chips, name, said in cards],
         "Nor do they say why: a null model rules out one other explanation, not all of them.",
+    )
+
+
+def shuffled(attention: Attention) -> Attention:
+    """The same map under the same words and pieces in another order; special tokens stay where they are."""
+    places = np.flatnonzero(~np.array(attention.special))
+    order = np.arange(attention.n_tokens)
+    order[places] = np.random.default_rng(4).permutation(places)
+    return replace(attention, tokens=tuple(attention.tokens[i] for i in order))
+
+
+def moved(attention: Attention, other: Attention) -> tuple[int, int]:
+    """How many tokens stand in the place of another, and how many could."""
+    return sum(a != b for a, b in zip(attention.tokens, other.tokens)), int(
+        (~np.array(attention.special)).sum()
+    )
+
+
+def said_shuffled(attention: Attention, other: Attention) -> str:
+    """The same as a sentence in Markdown."""
+    n, of = moved(attention, other)
+    return (
+        f"**The {of} words and pieces were shuffled:** {n} of them stand where the model read another. "
+        "Whatever you saw, it is not about the words."
     )

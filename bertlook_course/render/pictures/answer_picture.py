@@ -79,7 +79,7 @@ def answer_picture(
         said,
         _EM,
         numbers=(TextTable(["finding", "measure", "value"], rows),),
-        caption=" ".join(filter(None, [caption, "Not all rows have one scale." * (len(set(spans)) > 1)])),
+        caption=" ".join(filter(None, [caption, "Rows differ in scale." * (len(set(spans)) > 1)])),
         wide=True,
     )
 
