@@ -74,19 +74,21 @@ class Deck(LessonDeck):
         }
         return figure_picture(
             layer_curves(curves, ylabel="divergence, nats", size=(9.6, 4.2), font_size=18),
-            f"Mean over the heads of a layer, {self.n_texts} sentences. Last third minus first, nats: negation "
+            f"Mean over the heads of a layer, {self.n_texts} sentences, one seed. Last third minus first, nats: negation "
             f"{late['negation']}, control {late['control']}.",
         )
 
     def change_answer(self) -> str:
         """The letter of the answer, and what the control does there."""
         layers = self.change["negation"].mean(axis=1)
-        times, falls = layers[-1] / layers[0], np.flatnonzero(np.diff(layers) < 0) + 2  # counted from 1
-        where = f"layer{'s' * (falls.size > 1)} {', '.join(map(str, falls))}"
+        times, falls = layers[-1] / layers[0], (np.diff(layers) < 0).sum()
+        steps = f"it falls in {falls} of {len(layers) - 1} steps, {'though' if times > 1 else 'and'} " * bool(
+            falls
+        )
         negation, control, _ = self.last_layer.values()
         return (
-            f"**{'Roughly' if falls.size else 'Yes'}:** after negation layer {len(layers)} changes {times:.1f} times as much as layer 1 "
-            f"(**{letter(times, (1, 2, 5))}**){f'; it falls in {where}' if falls.size else ''}. "
+            f"**{'Not from layer to layer' if falls else 'Yes'}:** after negation {steps}layer {len(layers)} changes {times:.1f} times "
+            f"as much as layer 1 (**{letter(times, (1, 2, 5))}**). "
             f"The control moves layer {len(layers)} **{'more' if control.value > negation.value else 'less'}**: {control} against {negation}."
         )
 
@@ -97,13 +99,19 @@ class Deck(LessonDeck):
             head_label(*np.unravel_index(at, difference.shape))
             for at in (difference.argmin(), difference.argmax())
         )
+        beyond = self.beyond_the_twin
         return figure_picture(
             heat_figure({"negation minus control": difference}, numbers=True),
-            f"Divergence between the maps before and after, nats, first seed. Blue: moved more for negation; brown: for the control. "
-            f"Most for negation: {most} ({difference.max():+.3f}); most for the control: {least} ({difference.min():+.3f}).".replace(
-                "-0", "−0"
-            ),
+            f"Blue: more for negation, most {most} ({difference.max():+.3f} nats); brown: more for the control, most {least} "
+            f"(−{abs(difference.min()):.3f}). First seed. {beyond['negation']} heads move more "
+            f"after negation than any head of the tuned twin, {beyond['control']} after the control.",
         )
+
+    @property
+    def beyond_the_twin(self) -> dict[str, int]:
+        """Of each task, how many heads change more than any head of the twin that was tuned on negation."""
+        most = self.control.moved["negation"].js.mean(axis=0).max()
+        return {task: int((values > most).sum()) for task, values in self.change.items()}
 
     # ---- which heads --------------------------------------------------------------------------------------
 
@@ -117,8 +125,9 @@ class Deck(LessonDeck):
     def shown(self) -> dict[str, Attention]:
         """The attention in the example, of words, before and after tuning."""
         words = list(lesson14.example().words)
-        tuned = replace(self.ours.shown, model=f"{self.name}, tuned on negation, seed 0")
-        return {"before": extract_attention(self.encoder, words=words).to_words(), "after": tuned}
+        after = replace(self.ours.shown, model=f"After tuning {self.subject} on negation")
+        before = replace(extract_attention(self.encoder, words=words).to_words(), model="before")
+        return {"before": before, "after": after}
 
     def matches_table(self) -> TextTable:
         """Whether a head is still the head that it was: after either task, and against the random twin."""
@@ -137,7 +146,7 @@ class Deck(LessonDeck):
         return TextTable(
             [f"heads of {self.name}", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
             rows,
-            f"After negation {matched['negation'].kept} of {self.n_heads} are still themselves. Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: "
+            f"{'Yes' if matched['negation'].kept == self.n_heads else 'Not all'}: after negation {matched['negation'].kept} of {self.n_heads} are still themselves. Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: "
             "matched with themselves; a random pairing keeps 1.",
         )
 
@@ -183,15 +192,15 @@ class Deck(LessonDeck):
             f"{self.name}, mean of heads": before.mean_interval(),
             "random twin, mean of heads": twin["test"].mean_interval(),
         }
-        rule = max(score.f1 for score in self.rules.values())
+        rule, even = max(score.f1 for score in self.rules.values()), 100 * twin["test"].mean_interval()[0]
         return TextTable(
             ["who finds the cue", "F1, per cent [95 %]"],
             [
                 [name, Estimate(*(100 * number for number in interval), ".0f")]
                 for name, interval in scored.items()
             ],
-            f"{'No' if rule > best.f1 else 'Yes'}: the best rule finds {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best head and distance chosen on {len(self.train)} others. The twin's weights "
-            "are nearly even, so the word of most pieces gets most.",
+            f"{'No' if rule > best.f1 else 'Yes'}: the best rule has an F1 of {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best head and distance chosen on {len(self.train)} others. The twin has {even:.0f} "
+            "because its weights are nearly even, so the word of most pieces gets most.",
         )
 
     def cues_models(self) -> list[str]:
@@ -262,7 +271,7 @@ class Deck(LessonDeck):
     def f1_maps(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """The F1 of each head after either task, and the same before, for a map of their difference."""
         after = {
-            f"F1, {task}": np.mean([run.f1 for run in self.ours.after[task]], axis=0)
+            f"F1, {task}, mean of seeds": np.mean([run.f1 for run in self.ours.after[task]], axis=0)
             for task in negation.TASKS
         }
         return after, dict.fromkeys(after, self.ours.before["test"].f1)
@@ -273,47 +282,44 @@ class Deck(LessonDeck):
         _, low, high = self.ours.before["test"].interval(*self.best)
         seeds = {task: ", ".join(f"{value:.2f}" for value in f1[task]) for task in negation.TASKS}
         wins = sum(ours > control for ours, control in zip(f1["negation"], f1["control"], strict=True))
+        head, times, lowest, highest = _best_after_ten_rounds()
         return (
-            f"**{'Yes' if wins == len(f1['control']) else 'No'}: head {head_label(*self.best)} beats the control in {wins} of "
-            f"{len(f1['control'])} seeds.** Negation {seeds['negation']}; control {seeds['control']}; before "
-            f"{Estimate(f1['before'][0], low, high)}. {head_label(*self.best)}: the best on the sentences tuned on."
+            f"**After three rounds {'yes' if wins == len(f1['control']) else 'no'}: head {head_label(*self.best)}, the best on the "
+            f"sentences tuned on, beats the control in {wins} of {len(f1['control'])} seeds** ({seeds['negation']} against "
+            f"{seeds['control']}; before {Estimate(f1['before'][0], low, high)}). After ten rounds {head} is the best head {times} in five "
+            f"seeds, with {lowest / 100:.2f} or more; the best head after the control has {highest / 100:.2f} at most."
         )
 
     def answer(self) -> Picture:
         """The lesson's answer."""
-        found, longer = self.contrast, measured("negation")
+        found = self.contrast
         more, twin, whose = _longer_training()
-        chance = self.control.moved["negation"].js.mean(axis=0).max()
-        moved = {task: (values > chance).sum() for task, values in self.change.items()}
+        moved = self.beyond_the_twin
         negation, control, still = self.last_layer.values()
         points = partial(Estimate, form="+.1f", after=" points")
-        head, _, seeds = longer.cell("tuned on negation", "best head").rstrip(")").partition(" (")
-        lowest, highest = (
-            _numbers(longer.cell(f"tuned on {task}", "its F1"))[at]
-            for task, at in (("negation", 0), ("the control", 1))
-        )
+        head, times, lowest, highest = _best_after_ten_rounds()
         return answer_picture(
             {
                 f"{'Nearly all' if min(moved.values()) > 0.9 * self.n_heads else 'Not all'} heads, after either task.": {
                     f"after {task}": Estimate(n, form=".0f", after=f" of {self.n_heads} heads")
                     for task, n in moved.items()
                 },
-                f"Task over control: {'too few seeds' if min(found.p, float(_least_p())) >= 0.05 else 'more'}.": {
+                f"Negation over control: {'too few seeds to tell' if min(found.p, float(_least_p())) >= 0.05 else 'more'}.": {
                     f"3 rounds, {self.ours.n_seeds} seeds": points(100 * found.difference),
                     "10 rounds, 5 seeds": points(more),
                     "random twin, 10 rounds": points(twin),
                 },
                 f"Head {head} {'may learn' if lowest > highest else 'does not learn'} to find cues.": {
                     f"{head}, lowest seed": Estimate(lowest, form=".0f", after=" %"),
-                    "best control seed": Estimate(highest, form=".0f", after=" %"),
+                    "control: best head and seed": Estimate(highest, form=".0f", after=" %"),
                     "baseline: a list of cues": Estimate(
                         100 * self.rules["the nearest word on a list of cues"].f1, form=".0f", after=" %"
                     ),
                 },
             },
-            f"Row 1: heads that move more than any of the twin's; layer {self.encoder.n_layers}: {negation} nats, control {control}, "
-            f"twin {still}. Row 2: mean F1, p = {found.p:.2f} and {_least_p()}. Row 3: F1 after ten rounds ({whose}); {head} is best "
-            f"{seeds.split(',')[0]} of five.",
+            f"Row 1: heads that move more than any head of the tuned twin; layer {self.encoder.n_layers}: {negation} nats, control {control}, "
+            f"twin {still}. Row 2: mean F1, p = {found.p:.2f} and {_least_p()}. Row 3: F1 after ten rounds ({whose}); {head} is the best "
+            f"head {times} in five seeds.",
         )
 
 
@@ -355,9 +361,10 @@ def cosines_picture() -> Picture:
     """The cosine of BERT-base's maps before and after tuning, layer by layer, as published."""
     cosines = {task: published_cosines(task).mean(axis=1) for task in ("MRPC", "RTE", "MNLI", "QQP")}
     first, last = ([curve[layer] for curve in cosines.values()] for layer in (0, -1))
+    again = " and ".join(task for task, curve in cosines.items() if curve[-1] - curve[-2] > 0.02)
     return figure_picture(
         layer_curves(cosines, ylabel="cosine", size=(9.6, 4.0), font_size=18),
-        f"{'Less and less alike' if max(last) < min(first) else 'Not less alike'} upwards. BERT-base, mean over the heads of a layer: {min(first):.2f} to {max(first):.2f} in layer 1, {min(last):.2f} to "
+        f"Less alike in the upper layers, though {again} rise again in the last. BERT-base, mean over the heads of a layer: {min(first):.2f} to {max(first):.2f} in layer 1, {min(last):.2f} to "
         f"{max(last):.2f} in layer {len(cosines['MRPC'])} (Kovaleva et al. 2019, read off Figure 5).",
     )
 
@@ -391,6 +398,14 @@ def _ten_rounds(task: str) -> list[float]:
 
 def _numbers(cell: str) -> list[float]:
     return [float(number) for number in re.findall(r"\d+\.\d+", cell)]
+
+
+def _best_after_ten_rounds() -> tuple[str, str, float, float]:
+    """The head that is best in most seeds after ten rounds of negation, how often it is, its lowest F1 and the control's highest, per cent."""
+    longer = measured("negation")
+    head, _, seeds = longer.cell("tuned on negation", "best head").rstrip(")").partition(" (")
+    lowest = _numbers(longer.cell("tuned on negation", "its F1"))[0]
+    return head, seeds.split(",")[0], lowest, _numbers(longer.cell("tuned on the control", "its F1"))[1]
 
 
 def _longer_training() -> tuple[float, float, str]:
