@@ -80,8 +80,8 @@ class Deck(LessonDeck):
         shape = (2, self.encoder.n_layers, self.encoder.n_heads)
         forth, back = np.abs(self.probe.between).reshape(shape)
         maps = [
-            ("size of weight, dependent looks", back),
-            ("size of weight, governor looks", forth),
+            ("weight, the dependent looks", back),
+            ("weight, the governor looks", forth),
         ]
         return dict(maps if self.largest[0] else reversed(maps))
 
@@ -220,10 +220,15 @@ class Deck(LessonDeck):
         """The treebank minus the made-up grammar, on the model and on a larger treebank, by the name of the model that was measured."""
         made_up = [100 * row[2].uas for row in self.controlled.values()]
         ours = " and ".join(f"{100 * (row[0].uas - row[2].uas):+.0f}" for row in self.controlled.values())
-        who = "the attention" if made_up[0] < self.first_word else "the probe, too"
+        knows = made_up[0] < self.first_word
+        who = (
+            "Without words, it is the attention that knows"
+            if knows
+            else "Even without words, the probe learns"
+        )
         said = (
-            f"**Without words, {who}.** “Always the first word” finds {self.first_word:.1f} % of the made-up grammar, this probe "
-            f"{made_up[0]:.1f}; **with words** it finds {made_up[1]:.1f}: it learns by itself. Selectivity (treebank minus made-up "
+            f"**{who}.** “Always the first word” finds {self.first_word:.1f} % of the made-up grammar, this probe "
+            f"{made_up[0]:.1f}; **with words** it finds {made_up[1]:.1f}: it has learnt the words. Selectivity (treebank minus made-up "
             f"grammar): {ours} points"
         )
         ewt = self.quoted("probes")
@@ -267,7 +272,7 @@ class Deck(LessonDeck):
         *_, before, last = curves["attention only"]
         gains = {name: 100 * (curve[last].uas - curve[before].uas) for name, curve in curves.items()}
         steps = ", ".join(f"{name} {gain:+.1f}" for name, gain in gains.items())
-        rises = "Yes, a little: from" if 0 < min(gains.values()) and max(gains.values()) < 3 else "From"
+        rises = "Hardly: from" if 0 < min(gains.values()) and max(gains.values()) < 3 else "From"
         return figure_picture(
             figure,
             f"{rises} {before} to {last} sentences, in points: {steps}. {self.Subject}, scored on {self.found.n_test} sentences [95 %].",
@@ -357,7 +362,7 @@ class Deck(LessonDeck):
                     "random twin's heads": found("twin's attention only"),
                 },
                 f"Distances and words know {rank}.": compared,
-                "The probe itself learns.": {
+                "With words, the probe learns.": {
                     f"{self.name}, made-up grammar": found("attention and words, made up"),
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -98,6 +97,12 @@ class Deck(LessonDeck):
         """Of each model, the share of heads whose nearest head is of their layer, with its interval over texts."""
         return tuple(share_of_own_layer(each, self.layers) for each in (self.each, self.twin_each))
 
+    @cached_property
+    def other_own(self) -> tuple[float, float, float]:
+        """The same of the model beside it."""
+        layers = np.repeat(np.arange(self.beside.n_layers), self.beside.n_heads)
+        return share_of_own_layer(self.other["distance"], layers)
+
     def nearest_question(self) -> str:
         """How often is the nearest head in the same layer?"""
         return (
@@ -115,8 +120,7 @@ class Deck(LessonDeck):
         }
         if self.other is not None:
             n_layers, n_heads = self.beside.n_layers, self.beside.n_heads
-            own = share_of_own_layer(self.other["distance"], np.repeat(np.arange(n_layers), n_heads))
-            shares[short_title(self.beside)] = own, (n_heads - 1) / (n_layers * n_heads - 1)
+            shares[short_title(self.beside)] = self.other_own, (n_heads - 1) / (n_layers * n_heads - 1)
         shares["BERT-base, on its map"] = (published.mean(),), 11 / 143
         return TextTable(
             ["nearest head in the same layer", "share", "by chance"],
@@ -134,7 +138,8 @@ class Deck(LessonDeck):
         answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
         return (
             f"The answer for {self.subject}: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
-            f"layer, against {100 * chance:.0f} % by chance. The random twin's heads hardly differ at all (slide 14)."
+            f"layer, against {100 * chance:.0f} % by chance. The random twin's "
+            f"{100 * self.same_layer[1][0]:.0f} % mean little: its heads hardly differ at all (slide 14)."
         )
 
     def family_picture(self) -> Picture:
@@ -157,9 +162,9 @@ class Deck(LessonDeck):
                 self.labels.ravel(),
                 layers=self.layers,
             ),
-            f"Closest: {self.names[first]} and {self.names[second]}, {self.distances[first, second]:.3f} nats a token; half of "
-            f"all pairs are under {np.median(between):.3f}. {100 * named:.0f} % of the {n_same} closest pairs are in one layer, "
-            f"by chance {100 * self.chance:.0f} %; {across}.",
+            f"{'Mostly' if named > 0.5 else 'Mostly not'}: {100 * named:.0f} % of the {n_same} closest pairs are in one layer, by chance "
+            f"{100 * self.chance:.0f} %; {across}. Closest: {self.names[first]} and {self.names[second]}, "
+            f"{self.distances[first, second]:.3f} nats a token; half of all pairs are under {np.median(between):.3f}.",
         )
 
     # ---- maps ---------------------------------------------------------------------------------------------
@@ -196,7 +201,8 @@ class Deck(LessonDeck):
                 [f"{k}-D", *(Estimate(values[i]) for values in stresses.values())]
                 for i, k in enumerate(DIMENSIONS)
             ],
-            f"In any number of dimensions {self.subject}'s distances are distorted least, shuffled ones most."
+            f"In two dimensions the stress of {self.subject}'s map is {stresses[self.name][1]:.2f}. In one to four dimensions its "
+            "distances are distorted least, shuffled ones most."
             if ordered
             else "The stress of maps of one to four dimensions.",
         )
@@ -283,7 +289,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["groups", "within", "between"],
             rows,
-            f"Families, closer within than between (p < .05): {'; '.join(close) or 'none'}. Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
+            f"Heads of one group are closer to each other (p < .05): {'; '.join(close) or 'nowhere'}. Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
             f"{labelled[0]} heads of {self.subject} and {labelled[1]} of the twin have a behaviour. n = {N_TEXTS} texts.",
         )
 
@@ -299,14 +305,14 @@ class Deck(LessonDeck):
         now = _resting(reporting, np.ones(len(reporting["sep"])))
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
-            f"Heads are counted whole: {now} of {self.labels.size} rest on `[SEP]`; with the texts drawn again, {low} to {high} "
-            f"in 95 % of rounds. First row: {len(reporting['sep'])} texts; slide 5 has {N_TEXTS}, and "
+            f"Heads are counted whole: {now} of {self.labels.size} rest on `[SEP]`; with the texts drawn again, {low} to {high}. "
+            f"The interval is a little wider, because {len(reporting['sep'])} texts are few. First row: slide 5 has {N_TEXTS} texts, and "
             f"{100 * self.same_layer[0][0]:.0f} % less {100 * self.chance:.0f} % by chance; the twin has {nearest.twin:.2f}."
         )
 
     def verdict_count(self) -> str:
         """How many claims hold, and where all of them can be read."""
-        return f"{count_verdicts(self.verdicts)} All of them: `{self.claims_command}`, and the handout."
+        return f"{count_verdicts(self.verdicts)} Read all of them with `{self.claims_command}` or in the handout."
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -320,10 +326,11 @@ class Deck(LessonDeck):
             )
         return answer_picture(
             {
-                "The nearest head is mostly in the same layer."
-                if own[1] > 0.5
+                "The nearest head is in the same layer more often than by chance."
+                if own[1] > self.chance
                 else "The nearest head: in the same layer?": {
                     self.name: share(*own),
+                    **({} if self.other is None else {short_title(self.beside): share(*self.other_own)}),
                     "random twin": share(*untrained),
                     "chance": share(self.chance),
                 },
@@ -402,29 +409,6 @@ def _how_good(stress: float) -> str:
     if stress < 0.1:
         return "good" if stress < 0.05 else "between good and fair"
     return "between fair and poor" if stress < 0.2 else "poor"
-
-
-def divergence_table(divergence: Callable) -> TextTable:
-    """Three pairs of rows and how far apart they are, by the function that the slide shows."""
-    first, second, half = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0]])
-    rows = {"same row": first, "half in common": half, "no common key": second}
-    return TextTable(
-        ["two rows", "divergence"],
-        [[name, Estimate(divergence(first, row), form=".3f")] for name, row in rows.items()],
-        "Rows of three keys: all on the first; half on the first and half on the second; all on the second. ln 2 is "
-        f"{np.log(2):.3f}.",
-    )
-
-
-def thresholds_table() -> TextTable:
-    """Above what a head gets a label."""
-    return TextTable(
-        ["measure (mean over texts)", "above", "label"],
-        [
-            [name.replace("_normalized", " / ln n"), f"{line:.2f}", label]
-            for name, (label, line) in measures.THRESHOLDS.items()
-        ],
-    )
 
 
 def _resting(quantities: dict[str, np.ndarray], weights: np.ndarray) -> int:

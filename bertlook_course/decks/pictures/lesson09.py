@@ -26,7 +26,7 @@ from ...render import (
     token_sums_figure,
 )
 from ..common import short_title
-from ..lesson09 import Deck, closest_pair, divergence_table, nearest_heads, thresholds_table
+from ..lesson09 import Deck, closest_pair, nearest_heads
 
 _SENTENCE = "We saw the small bird because it sang."
 _SHORT = "We saw the small bird."
@@ -251,3 +251,26 @@ def _halves_figure(one: np.ndarray, other: np.ndarray):
     axes.tick_params(labelsize=18)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def divergence_table(divergence: Callable) -> TextTable:
+    """Three pairs of rows and how far apart they are, by the function that the slide shows."""
+    first, second, half = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0]])
+    rows = {"same row": first, "half in common": half, "no common key": second}
+    return TextTable(
+        ["two rows", "divergence"],
+        [[name, Estimate(divergence(first, row), form=".3f")] for name, row in rows.items()],
+        "Rows of three keys: all on the first; half on the first and half on the second; all on the second. ln 2 is "
+        f"{np.log(2):.3f}.",
+    )
+
+
+def thresholds_table() -> TextTable:
+    """Above what a head gets a label."""
+    return TextTable(
+        ["measure (mean over texts)", "above", "label"],
+        [
+            [name.replace("_normalized", " / ln n"), f"{line:.2f}", label]
+            for name, (label, line) in measures.THRESHOLDS.items()
+        ],
+    )
