@@ -50,7 +50,7 @@ class Deck(Ranks):
         return _thirds(self.ours)
 
     def thirds_answer(self) -> str:
-        """The letter of the answer, beside another model its letter too, and with what the score goes together."""
+        """The letter of the answer, beside another model its letter too, and what a low score means."""
         said = letter(self.thirds[0], _ABOUT_HALF, "CBA")
         if self.other is not None:
             said += f"**; in {subject(self.beside)} **{letter(_thirds(self.other)[0], _ABOUT_HALF, 'CBA')}"
@@ -59,8 +59,8 @@ class Deck(Ranks):
             rank_correlation(heads["score"].ravel(), heads[kind].ravel()) for kind in ("spread", "entropy")
         )
         return (
-            f"The answer: **{said}**. A low score means that the maxima hardly vary (rank correlation with their spread {spread:+.2f}); "
-            f"with attention entropy it is **{entropy:+.2f}**{': this “entropy” runs against it' if entropy < 0 else ''}."
+            f"The answer: **{said}**. A low score means that the maxima vary {'little' if spread > 0 else 'much'}, and goes with a "
+            f"{'high' if entropy < 0 else 'low'} attention entropy (lesson 3)."
         )
 
     def thirds_table(self) -> TextTable:
@@ -82,6 +82,10 @@ class Deck(Ranks):
         lowest = [divmod(int(place), self.n_heads) for place in self.lowest_first[:N_LOWEST]]
         first = sum(heads["max"][head] > 0.5 for head in lowest)
         flat = sum(heads["spread"][head] < np.median(heads["spread"]) for head in lowest)
+        beside = ""
+        if self.other is not None:
+            found = "look away from" if _thirds(self.other)[0] < _ABOUT_HALF[0] else "do not look away from"
+            beside = f" In {subject(self.beside)} such heads {found} key words (slide 14)."
         panels = {
             "spread of the maxima": (heads["spread"], heads["score"]),
             "AUC of the maxima": (heads["max"], heads["score"]),
@@ -95,8 +99,8 @@ class Deck(Ranks):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"{'Yes' if first > N_LOWEST / 2 else 'No'}: {first} of the {N_LOWEST} lowest scores (squares) put key words first (right of .5), "
-            f"though the maxima of {flat} vary less than the median head's. A point: a head of {self.subject}. {self.test.n_texts} texts.",
+            f"In {self.subject} {'yes' if first > N_LOWEST / 2 else 'no'}: {first} of the {N_LOWEST} lowest scores (squares) put key words first "
+            f"(right of .5), though the maxima of {'all ' * int(flat == N_LOWEST)}{flat} vary less than the median head's.{beside}",
         )
 
     # ---- without heads, and tuned -------------------------------------------------------------------------
@@ -132,10 +136,12 @@ class Deck(Ranks):
             f"{self.name}, fine-tuned": tuned[0],
             "random twin, fine-tuned": tuned[1],
         }
+        before, after = rows["all heads, regression"], tuned[0]
         return TextTable(
             ["score", "AUC [95 %]", "F1 [95 %]"],
             [[name, auc_of(score), f1_of(score)] for name, score in rows.items()],
-            f"{len(taught[0].losses)} passes over {self.train.n_texts} texts; scored on {self.test.n_texts} others.",
+            f"{'Yes, a little' if after.auc > before.auc and after.f1 > before.f1 else 'Not clearly'}: AUC {after.auc:.2f} against "
+            f"{before.auc:.2f}, F1 {after.f1:.2f} against {before.f1:.2f}. {len(taught[0].losses)} passes over {self.train.n_texts} texts; scored on {self.test.n_texts} others.",
         )
 
     def answer(self) -> Picture:
@@ -186,8 +192,8 @@ class Deck(Ranks):
             rows,
             f"{'A little' if rows[0][1].high < self.prior else 'Not surely'}; word length needs "
             f"{'fewer' if rows[2][1].value < rows[0][1].value else 'more'} nats. Fitted on {self.train.n_texts} texts; "
-            f"{self.test.n_texts} others, {len(self.test.words):,} words. F1 asks only which words lie above a cut-off: "
-            f"{', '.join(f'{row[2].value:.2f}' for row in rows)}.",
+            f"{self.test.n_texts} others, {len(self.test.words):,} words. F1, from top "
+            f"to bottom: {', '.join(f'{row[2].value:.2f}' for row in rows)}.",
         )
 
     def _fit(self, compared, name: str, shown: str = "") -> list[object]:
@@ -210,7 +216,7 @@ class Deck(Ranks):
         largest = head_label(*np.unravel_index(abs(weights).argmax(), weights.shape))
         return figure_picture(
             heat_figure({"": weights}, size=(9.8, 3.9), numbers=True),
-            "Weight of each head in the regression, features of spread 1. Blue above 0, brown below; the largest stands in head "
+            "Weight of each head in the regression; all heads are scaled to a standard deviation of 1. Blue above 0, brown below; the largest stands in head "
             f"{largest}.",
         )
 

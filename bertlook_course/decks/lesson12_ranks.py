@@ -92,6 +92,13 @@ class Ranks(LessonDeck):
         """The same before any regression was fitted."""
         return [{**view, "mix": None} for view in self.documents]
 
+    def unexpected(self) -> str:
+        """The words of the first text that the regression marks or misses most, against the annotator."""
+        words, mix, key = (np.asarray(self.documents[0][part]) for part in ("words", "mix", "key"))
+        order = mix.argsort()
+        missed, marked = words[order[key[order]]], words[order[~key[order]]]
+        return f"It misses “{missed[0]}” and “{missed[1]}” most; it marks “{marked[-1]}” and “{marked[-2]}”, which are not key."
+
     def choosy_head(self) -> tuple[int, int]:
         """The head (layer, head) that prefers some words of the first text most, as far as the colours tell words apart."""
         scores = np.asarray(self.documents[0]["scores"])
@@ -225,9 +232,10 @@ class Ranks(LessonDeck):
     def rivals_answer(self) -> str:
         """The letter of the answer, the difference, and how sure it is."""
         said = letter(self.lead.value, (-0.08, -0.02, 0.02))
-        sure = "ahead, but not surely by .02 (slide 19)" if self.lead.low > 0 else "not surely ahead"
+        sure = "ahead, not surely by .02 (slide 19)" if self.lead.low > 0 else "not surely ahead"
         sure = "surely by more than .02" if self.lead.low > 0.02 else sure
-        return f"The answer for {self.subject}: **{said}**. Head minus tf-idf: **{self.lead}**: {sure}."
+        near = "Yes" if self.lead.value < 0.05 else "No"
+        return f"**{near}.** The answer for {self.subject}: **{said}**. Head minus tf-idf **{self.lead}**: {sure}."
 
     @cached_property
     def against_rake(self) -> dict[str, Estimate]:
@@ -266,12 +274,6 @@ class Ranks(LessonDeck):
             said.append(f"150 news texts {_against_rake(news)}")
         return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts: {'; '.join(said)}."
 
-    def said_lift(self) -> str:
-        """What the heads of each model add to the rules."""
-        rules = self.scores[self.name][keywords.RULES_TOGETHER].auc
-        ours, twins = (score[keywords.BOTH].auc for score in self.scores.values())
-        return f"lift the rules from {rules:.3f} to {ours:.3f}, the twin's to {twins:.3f}"
-
     def mixes_table(self) -> TextTable:
         """One head, mixes of all, and rules, for both models."""
         names = [keywords.MIX, keywords.ALL_HEADS, keywords.RULES_TOGETHER, keywords.BOTH]
@@ -284,13 +286,13 @@ class Ranks(LessonDeck):
         )
 
     def mixes_sentence(self) -> str:
-        """Where the mix puts its weight, and what the heads add to the rules."""
-        mix = self.compared.mix
-        top = int(mix.shares.argmax())
-        sign = " with a minus sign: words that it ignores are key words" if mix.gamma < 0 else ""
+        """Whether all heads are better than the rules, and what they add to these."""
+        heads, rules = (self.scores[self.name][k] for k in (keywords.ALL_HEADS, keywords.RULES_TOGETHER))
+        more = "Yes" if heads.auc_low > rules.auc_high else "Not surely"
+        lifted, twins = (score[keywords.BOTH].auc for score in self.scores.values())
         return (
-            f"{100 * mix.shares[top]:.0f} % of the mix's weight is on head {head_label(*divmod(top, self.n_heads))}{sign}. "
-            f"The model's heads {self.said_lift()}."
+            f"**{more}:** AUC {heads.auc:.2f} against {rules.auc:.2f}. The heads lift the rules from {rules.auc:.3f} to "
+            f"{lifted:.3f}, the twin's to {twins:.3f}."
         )
 
 
@@ -308,4 +310,4 @@ def _against_rake(table: MeasuredTable) -> str:
     """Two scores of docs/results.md, of which each has its own interval."""
     head, rake = (table.value(row, "F1 [") for row in ("best head, column mean", "RAKE"))
     said = "RAKE is ahead" if rake.low > head.high else "the head is ahead" if head.low > rake.high else ""
-    return f"{head} and {rake}, {said or 'the intervals overlap'}"
+    return f"{head} and {rake} ({said or 'the intervals overlap'})"

@@ -94,18 +94,13 @@ class Deck(LessonDeck):
     def both_outcomes(self) -> Picture:
         """Our verdicts and those from published numbers side by side."""
         same = all(a.verdict == b.verdict for a, b in zip(self.outcomes, self.printed))
-        decided = f"{'Yes' if same else 'No'}. {self.decided_on_both}"
-        return trial_picture(self.outcomes, self.printed, self.name, decided=decided)
-
-    @property
-    def decided_on_both(self) -> str:
-        """The claims that are neither undecided on the model nor for BERT-base, and what became of them."""
         both = [
             f"{a.claim.title.partition(' ')[2]} ({_outcome(a)} on {self.subject}, {_outcome(b)} for BERT-base)"
             for a, b in zip(self.outcomes, self.printed)
             if "undecided" not in (_outcome(a), _outcome(b))
         ]
-        return f"Decided on both: {'; '.join(both) or 'none'}."
+        decided = f"{'Yes' if same else 'No'}. Decided on both: {'; '.join(both) or 'none'}."
+        return trial_picture(self.outcomes, self.printed, self.name, decided=decided)
 
     def why_undecided(self) -> str:
         """Why some of the four are undecided, why the last came out as it did if none is, and what six layers cannot show."""

@@ -82,9 +82,7 @@ class Deck(LessonDeck):
         """The letter of the answer, and what the control does there."""
         layers = self.change["negation"].mean(axis=1)
         times, falls = layers[-1] / layers[0], (np.diff(layers) < 0).sum()
-        steps = f"it falls in {falls} of {len(layers) - 1} steps, {'though' if times > 1 else 'and'} " * bool(
-            falls
-        )
+        steps = f"it falls in {falls} of {len(layers) - 1} steps, but " if falls else ""
         negation, control, _ = self.last_layer.values()
         return (
             f"**{'Not from layer to layer' if falls else 'Yes'}:** after negation {steps}layer {len(layers)} changes {times:.1f} times "

@@ -68,16 +68,8 @@ _IMAGE_OF = {
     "13-phases-learn": "phases",
 }
 
-# What each claim without its own slide measures, as short as its line.
-_QUANTITIES = {
-    "13-insiders-narrow": "−correlation",
-    "13-sep-haven": "AUC",
-    "13-haven-empty": "loss saved",
-    "13-drifters": "log ratio",
-    "13-insider-dependents": "correlation",
-    "13-syntax-in-the-middle": "excess share",
-    "13-phases-learn": "smaller step",
-}
+# What each claim that has no slide of its own measures, as short as its line; in the register's order.
+_SHORT = ["−correlation", "", "AUC", "loss saved", "log ratio", *[""] * 3, "correlation", "excess", "step"]
 
 
 def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
@@ -94,7 +86,6 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     for x, side in (((line + 740) / 2, "refuted"), ((line + _WIDTH) / 2, "supported")):
         body.append(text(x, 16, side, anchor="middle", extra=' font-weight="600"'))
     for claim in claims:
-        quantity = _QUANTITIES.get(claim.key, "")
         if statistics is None:
             said = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 735)
             lines = [(said_line, INK, "") for said_line in said]
@@ -104,6 +95,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
                 (claim.title, INK, ' font-weight="600"'),
                 *((said_line, MUTED, "") for said_line in said),
             ]
+        short = "" if statistics else _SHORT[int(claim.title.split()[0]) - 1]
         high = 30.0 * len(lines) + (14 if statistics is None else 22)
         middle = top + high / 2
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
@@ -116,7 +108,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         body += [
             f'<rect x="740" y="{c(top + 7)}" width="{c(line - 740)}" height="{c(high - 14)}" fill="{RULE}" opacity="0.6"/>',
             f'<path d="M{c(line)} {c(top + 5)}V{c(top + high - 5)}" stroke="{INK}" stroke-width="3" stroke-dasharray="3 5"/>',
-            text(line + 16, middle, needs_text(claim) if statistics else f"{quantity} {needs_text(claim)}"),
+            text(line + 16, middle, f"{short} {needs_text(claim)}".strip()),
         ]
         top += high
     said = " ".join(
@@ -220,16 +212,9 @@ def trial_picture(
     name: str,
     decided: str = "",
 ) -> Picture:
-    """All claims with the verdict on a model and the one from BERT-base's published numbers, and why each undecided one is so.
+    """All claims with the verdicts on a model of this name and from BERT-base's published numbers, in the same order.
 
-    Parameters
-    ----------
-    ours, published : sequence of Verdict
-        Of the same claims in the same order.
-    name : str
-        Of the model.
-    decided : str, optional
-        What the caption says first.
+    Each undecided one has its reason; ``decided`` is what the caption says first.
     """
     em, high, first = _EM, 42.0, 40.0
     table = compared_table(ours, published, (name, "BERT-base"))
@@ -267,14 +252,7 @@ def trial_picture(
 
 
 def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
-    """The claims of each model in three columns: supported, refuted, undecided.
-
-    Parameters
-    ----------
-    sides : mapping of a model's name to sequence of Verdict
-        Of the same claims in the same order.
-    caption : str
-    """
+    """The claims of each side, a model's name and its verdicts, in three columns: supported, refuted, undecided."""
     c, body, top = coordinate, [], 44.0
     columns = ((HOLDS, 0.0), (FAILS, 418.0), (OPEN, 876.0))
     for verdict, x in columns:
