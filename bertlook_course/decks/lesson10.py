@@ -161,8 +161,10 @@ class Deck(LessonDeck):
         span = (stack.max(axis=0) - stack.min(axis=0))[half:].mean()  # at the layers of the steps below
         steps = np.abs(np.diff(stack, axis=1))[:, half:].mean()
         best = ", ".join(str(run.best[-1]) for run in self.shown.runs)
+        first = np.diff(stack, axis=1)[:, 0].mean()
         return (
-            f"{'Yes' if steps >= 1.5 * span else 'No'}: in the upper half, neighbouring layers differ by **{steps:.1f}** points on average; "
+            f"From the embeddings to layer 1 {first:+.1f} points. In the upper half **{'yes' if steps >= 1.5 * span else 'no'}**: "
+            f"neighbouring layers differ by **{steps:.1f}** points on average; "
             f"three runs at one layer span **{span:.1f}**. Best layer of the three runs, chosen on training documents: {best}."
         )
 
@@ -182,7 +184,7 @@ class Deck(LessonDeck):
 
     def _said_above(self, rows) -> str:
         above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, *rest in rows)
-        return f"The layers, in {above} of {len(rows)} tasks: {self.subject} is above all three rivals. "
+        return f"The layers: in {above} of {len(rows)} tasks {self.subject} is above all three rivals (slide 12 has the embeddings). "
 
     def made_up_sentence(self) -> str:
         """How well labels that were made up can be learnt."""
@@ -260,9 +262,9 @@ class Deck(LessonDeck):
         unsure = [_TASKS[task] for task, is_sure in sure.items() if not is_sure]
         return answer_picture(
             {
-                "Each gains from depth, if little."
+                "Each gains from the layers, if little."
                 if not unsure
-                else f"Most gain from depth; perhaps not {' and '.join(unsure)}.": {
+                else f"Most gain from the layers; perhaps not {' and '.join(unsure)}.": {
                     _TASKS[task] + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
                     for task in sure
                 },
@@ -320,8 +322,8 @@ def base_answer() -> str:
     """The expected layer of word classes in BERT-base, and both models' shares of their depth."""
     pos, large = published_probing("BERT-base")["POS"], published_probing("BERT-large")["POS"]
     return (
-        f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model means nothing in "
-        f"the other**; shares of the depth: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
+        f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model does not carry over to "
+        f"the other**. As shares of the depth the two agree: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
     )
 
 
@@ -339,9 +341,11 @@ def base_picture() -> Picture:
 
 def base_steps() -> str:
     """How small the steps between its upper layers are."""
-    largest = max(np.diff(curve)[6:].max() for curve in _base_curves().values())
+    steps = {task: np.diff(curve)[6:] for task, curve in _base_curves().items()}
+    latest = max(steps, key=lambda task: steps[task].max())
     return (
-        f"With the first six: from layer 7 on, no step is larger than **{largest:.1f} points**. What would another training run have "
+        f"Mostly with the first six. From layer 7 on, the largest step is **{steps[latest].max():.1f} points** ({latest}, layer "
+        f"{steps[latest].argmax() + 7}). What would another training run have "
         "given? Slide 14 asks that of our small model."
     )
 

@@ -116,13 +116,15 @@ class Deck(LessonDeck):
             heat_figure({"": change}, size=(9.8, 3.9)),
             f"{self.Subject}: head {self.costliest} costs most, {change.max():+.2f} nats of a loss of {self.effects.base_losses.mean():.2f}; "
             f"{self.n_texts} sentences. Blue: the loss rises; + or −: at least a quarter of the largest change. "
-            f"After Holm's correction beyond chance: {heads_where(self.sure[0])}.",
+            f"Beyond chance, after Holm's correction for {self.n_heads} tests: {heads_where(self.sure[0])}.",
         )
 
     def effects_beside(self) -> str:
         """What the changes are to be compared with: those of the twin."""
         largest = np.abs(self.twin_effects.loss_change).max()
-        return f"Random twin: largest change {largest:.4f}, {int(self.sure[1].sum())} heads beyond chance."
+        return (
+            f"Random twin: largest change {largest:.4f} nats, {int(self.sure[1].sum())} heads beyond chance."
+        )
 
     def ranked_picture(self) -> Picture:
         """All heads by what is lost without them, each with its interval."""
@@ -216,8 +218,8 @@ class Deck(LessonDeck):
         """The letter of the answer, and what to expect on new sentences."""
         chose, other = self.gains[0]
         return (
-            f"The answer for {self.subject}: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}**. The two halves have one mean, "
-            "so luck in one is bad luck in the other. On **new** sentences expect no more than that mean, "
+            f"The answer for {self.subject}: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}**. Together the halves have a fixed "
+            "mean: what one half has too much, the other has too little. On **new** sentences expect no more than that mean, "
             f"{self.gains[0].mean():+.4f} nats."
         )
 
@@ -241,13 +243,10 @@ class Deck(LessonDeck):
     def layers_table(self) -> TextTable:
         """Heads of a layer one by one and all at once."""
         twin = self.found["random twin"]["layer"].loss_change
-        gap, more = (
-            self.widest_gap,
-            [i for i, gap in enumerate(self.layer_cost - self.head_sum, 1) if gap > 0.01],
-        )
-        where = (
-            f"In layer{'s' * (len(more) > 1)} {', '.join(map(str, more))} it is" if more else "In none is it"
-        )
+        gap = self.widest_gap
+        more = [i for i, beyond in enumerate(self.layer_cost - self.head_sum, 1) if beyond > 0.01]
+        plural = "s" * (len(more) > 1)
+        where = f"In layer{plural} {', '.join(map(str, more))} it is" if more else "In none is it"
         return TextTable(
             ["layer off", "its heads one by one, summed", "all at once", "twin, all at once"],
             [
@@ -343,7 +342,8 @@ class Deck(LessonDeck):
                 ylabel="loss added, nats",
                 size=(9.8, 4.0),
             ),
-            f"{self.Subject}, 40 % off: {added['worst']:+.2f} nats with the least important first, {added['random']:+.2f} at random. "
+            f"Two fifths cost {self.subject} {added['worst']:+.2f} of {self.effects.base_losses.mean():.2f} nats with the least important first, "
+            f"{added['random']:+.2f} at random. "
             f"Ranked by Iₕ on {len(self.resources.pairs[: lesson11.RANKED_ON])} paragraphs, scored on {self.n_texts} sentences. "
             f"Grey: {lesson11.DRAWS} random orders.",
         )
@@ -362,11 +362,8 @@ class Deck(LessonDeck):
         """The lesson's answer."""
         change, base = self.effects.loss_change, self.effects.base_losses.mean()
         [claim] = self.verdicts_on("first-order")
-        fit, added, nats = (
-            self.fit[self.name],
-            self.at_share_off,
-            partial(Estimate, form="+.2f", after=" nats"),
-        )
+        fit, added = self.fit[self.name], self.at_share_off
+        nats = partial(Estimate, form="+.2f", after=" nats")
         gap = self.widest_gap
         at_once, summed = self.layer_cost[gap], self.head_sum[gap]
         doubt = "; not even its sign is sure" if claim.low < 0 < claim.high else ""
@@ -379,14 +376,17 @@ class Deck(LessonDeck):
                     f"layer {gap + 1}, all at once": nats(at_once),
                     "its heads, summed": nats(summed),
                 },
-                "40 % off: the order matters.": {
+                "40 % off: a chosen order beats chance."
+                if added["worst"] < added["random"]
+                else "40 % off: the order does not matter.": {
                     "least important": nats(added["worst"]),
                     "baseline: top layers": nats(self.from_above),
                     "baseline: at random": nats(added["random"]),
                 },
             },
-            f"Beyond chance: {heads_where(self.sure[0])}. Head {self.costliest} costs most, {change.max():+.2f} of {base:.2f} nats; the largest of "
-            f"{self.n_heads} is an overestimate. Slope and size: r = {fit:.2f}{doubt}. {self.Subject}, {self.n_texts} sentences.",
+            f"Beforehand {'we know it well' if fit > 0.8 else 'only roughly'}: slope and size, r = {fit:.2f}{doubt}. Beyond chance: "
+            f"{heads_where(self.sure[0])}. Head {self.costliest} costs most, {change.max():+.2f} of {base:.2f} nats; the largest of "
+            f"{self.n_heads} is an overestimate. {self.Subject}, {self.n_texts} sentences.",
             model=self.name,
         )
 
@@ -405,7 +405,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["pair", "rank correlation"],
             rows,
-            f"Paper and code nearly ({agree['paper', 'released']:.2f}), the script does not. {self.Subject}, {self.n_heads} heads. "
+            f"Paper and code nearly agree ({agree['paper', 'released']:.2f}), the script does not ({agree['paper', 'script']:.2f}). {self.Subject}, {self.n_heads} heads. "
             f"Batch size 1, in 20 orders of the texts: {low:.2f} to {high:.2f}.",
         )
 

@@ -112,7 +112,7 @@ def agreement_picture() -> Picture:
     reach = measured("tasks").cell("agreement", "specimen").partition("seeds ")[2]
     return figure_picture(
         pruning_figure(off / 36, panels, ylabel="accuracy, %", size=(9.8, 3.7), sharey=True),
-        f"In {('none', 'one', 'two', 'three')[worse]} of three seeds: with {some} of 36 heads off, the specimen keeps {least} % (least "
+        f"In {('none', 'one', 'two', 'three')[worse]} of three seeds: with {some} of 36 heads off, the specimen is right in {least} % (least "
         f"important first) and {most} % (most important first). Is the verb's number right? n = 480; all heads {reach} %, the "
         "commoner answer 50 %.",
     )
@@ -125,7 +125,7 @@ def agreement_sentence() -> str:
     lost, holm = one_off.value(first, "head that costs most"), int(one_off.cell(first, "after Holm"))
     return (
         f"**One head alone** (seed 0): the costliest, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
-        f"after Holm {holm or 'none'} of 36 {'is' if holm == 1 else 'are'} beyond chance."
+        f"after Holm {holm or 'none'} of the 36 {'is' if holm <= 1 else 'are'} beyond chance."
     )
 
 
@@ -134,15 +134,12 @@ def heat_picture() -> Picture:
     heat = {
         task: 100 * (published_baseline(task) - published_disabled_heads(task)) for task in ("MRPC", "RTE")
     }
-    said = "; ".join(
-        f"{task} {change.min():+.1f} to {change.max():+.1f} points, the score rises for "
-        f"{100 * (change < 0).mean():.0f} % of the heads"
-        for task, change in heat.items()
-    )
+    rises = " and ".join(f"{100 * (change < 0).mean():.0f} %" for change in heat.values())
+    said = "; ".join(f"{task} {change.min():+.1f} to {change.max():+.1f}" for task, change in heat.items())
     return figure_picture(
         heat_figure(heat),
-        f"Kovaleva et al. 2019, Figure 8, read off its colours: their own tuned models, heads disabled, not the run of slide 13. Lost "
-        f"without the head (blue: useful): {said}.",
+        f"On paper yes, for {rises} of the heads; none is tested against chance. Points lost (blue; brown: won; + or −: much): "
+        f"{said}. Kovaleva et al. 2019, Figure 8, read off its colours: their own tuned models, not the run of slide 13.",
     )
 
 

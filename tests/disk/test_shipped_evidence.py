@@ -508,13 +508,13 @@ def test_a_part_that_came_out_otherwise_would_be_found_out(real, models, monkeyp
     [
         (
             {"a": store.SHIPPED, "b": store.SHIPPED},
-            "Fits and training runs on these slides: **shipped evidence**.",
+            "Fits and training runs on these slides: **done beforehand**.",
         ),
         ({"a": store.HERE}, "Fits and training runs on these slides: **computed here**."),
         ({}, "Fits and training runs on these slides: **computed here**."),
         (
             {"b": store.SHIPPED, "evidence a": store.HERE, "a": store.HERE},
-            "Fits and training runs on these slides: **shipped evidence**; **computed here**: a.",
+            "Fits and training runs on these slides: **done beforehand**; **computed here**: a.",
         ),
     ],
 )

@@ -93,7 +93,7 @@ def count_verdicts(verdicts: Sequence) -> str:
     holds, fails, left = (
         sum(verdict.verdict == result for verdict in verdicts) for result in (HOLDS, FAILS, OPEN)
     )
-    said = f"Of {len(verdicts)} claims {holds} {'holds' if holds == 1 else 'hold'}"
+    said = f"Of {len(verdicts)} claims {holds or 'none'} {'holds' if holds <= 1 else 'hold'}"
     said += f", {fails} {'does' if fails == 1 else 'do'} not hold" * bool(fails)
     said += f", {left} cannot be decided here" * bool(left)
     return f"All {holds} claims hold." if holds == len(verdicts) else f"{said}."

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ...storage import HERE, SHIPPED, origins
+from ...storage import HERE, origins
 
-WHAT = "Fits and training runs on these slides"
+WHAT, BEFORE = "Fits and training runs on these slides", "done beforehand"
 
 
 def evidence_line() -> str:
-    """What this process has shown so far, in Markdown: shipped evidence, computed here, or which of both.
+    """What this process has shown so far, in Markdown: done beforehand, computed here, or which of both.
 
     Call it in the last cell that fits, trains or decides something.
     """
     found = origins()
     here = sorted(name.removeprefix("evidence ") for name, origin in found.items() if origin == HERE)
     if not here and found:
-        return f"{WHAT}: **{SHIPPED}**."
+        return f"{WHAT}: **{BEFORE}**."
     if len(here) == len(found):
         return f"{WHAT}: **{HERE}**."
-    return f"{WHAT}: **{SHIPPED}**; **{HERE}**: {', '.join(dict.fromkeys(here))}."
+    return f"{WHAT}: **{BEFORE}**; **{HERE}**: {', '.join(dict.fromkeys(here))}."
