@@ -64,7 +64,7 @@ def limit_table() -> TextTable:
     return TextTable(
         ["input", "highest block", "highest vertical"],  # a block is orange, as on the other slides
         [[name, *map(Estimate, [*highest_scores(ids).values()][::-1])] for name, ids in segments.items()],
-        f"The rule needs {t.vertical:g} for vertical, {t.block:g} for block. A map that cannot reach that is never found.",
+        f"The rule needs {t.vertical:g} for vertical, {t.block:g} for block. Where no map can reach that, the rule never finds the class.",
     )
 
 
@@ -253,24 +253,24 @@ class Deck(LessonDeck):
         shares = {
             "moved at random": self.sturdy.kept,
             "all moved one way": robust.value,
-            f"{self.name}, in no class": self.fractions[LONG].mean[4],
+            f"{self.name}, heterogeneous": self.fractions[LONG].mean[4],
         }
         return answer_picture(
             {
-                "A rule can sort them, and its thresholds matter.": {
+                "A rule can sort them, but its thresholds matter.": {
                     name: Estimate.per_cent(share, after=" %") for name, share in shares.items()
                 },
-                "Agreement alone says little of your neighbour.": {
+                "Your neighbour? Nobody has published that.": {
                     "two made-up people agree": Estimate(accuracy(confusion)),
                     "their kappa": Estimate(cohen_kappa(confusion)),
                 },
-                "A kind is not a use.": {
+                "A kind is no proof of use.": {
                     "random twin, “useful”": Estimate.per_cent(
                         self.twin_fractions.mean[USEFUL].sum(), after=" %"
                     )
                 },
             },
-            "Moved: maps that keep their class when thresholds move by up to a fifth.",
+            "Maps that keep their class: thresholds moved at random by up to a fifth, or all by a fifth (20 texts).",
         )
 
     def robust_table(self) -> TextTable:

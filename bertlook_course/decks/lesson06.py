@@ -361,18 +361,18 @@ class Deck(LessonDeck):
             return {
                 f"{self.name}'s best head": share(ours.accuracy, ours.low, ours.high),
                 "baseline: fixed distance": share(ours.baseline),
-                "BERT-base's best head": printed(base.accuracy),
+                f"BERT-base's (distance: {base.baseline:.1f})": printed(base.accuracy),
             }
 
         some = (
-            f"For {len(self.winners)} of {len(self.scored)} relations some do"
+            f"{len(self.winners)} of {len(self.scored)} relations have one in {self.name}"
             if self.winners
             else "No relation surely has one"
         )
         return answer_picture(
             {
                 "In general, no head does.": row(whole, "all"),
-                f"{some}. Direct objects:": row(dobj, "dobj"),
+                f"{some}. Objects:": row(dobj, "dobj"),
                 "A top score says little.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
                     "random twin, chosen elsewhere": share(rare.twin, rare.twin_low, rare.twin_high),
@@ -434,7 +434,7 @@ class Deck(LessonDeck):
             offset = Estimate.per_cent(row.baseline, after=f" by {row.offset}")
             body.append([f"{name} ({scheme}), n = {row.n:,}", head, offset])
         pobj, marks = self.stanford["pobj"], any("↓" in str(row[1]) for row in body)
-        said = f"{self.Subject} [95 %, over documents], and which head or distance; two: the halves chose differently. "
+        said = f"{self.Subject} [95 %, over documents], and which head or distance. Two stand there where the halves chose differently. "
         if len(set(pobj.offsets)) > 1:
             said += f"So distances find {100 * pobj.baseline:.0f} % of pobj, {pobj.in_sample_offset} alone {100 * pobj.in_sample_baseline:.0f} % (slide 7). "
         said += (

@@ -269,7 +269,7 @@ class Deck(LessonDeck):
         lines = [
             (
                 "**How sure the head was.** The choice ignores attention to `[CLS]` and `[SEP]`: "
-                f"in head {head_label(*self.best)} on average {100 * np.mean(shares):.0f} % in the texts shown."
+                f"in head {head_label(*self.best)} on average {100 * np.mean(shares):.0f} % of it in the texts of this deck."
             ),
             "**Why it looks there.** Nearest, same word, agreement: a head can follow any of them and score the same.",
             "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
@@ -308,7 +308,7 @@ class Deck(LessonDeck):
             meaning = {f"{self.name}, Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
         meaning[f"{self.name}, pairs"] = share(pairs.both.max(), *pairs.interval)
         clearly = self.gains["nearest"].low > 0
-        knows = "no" if fails else "hardly" if above < 10 else "often"
+        knows = "no" if fails else "a little" if above < 10 else "often"
         rules = {f"baseline: {rule}": rule for rule in self.gains if rule != "head match"}
         return answer_picture(
             {
@@ -322,7 +322,7 @@ class Deck(LessonDeck):
                 },
                 f"By meaning alone: {knows}.": meaning,
             },
-            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, both right.{self._said_novels()}",
+            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, both right; they chose the head.{self._said_novels()}",
             model=self.name,
         )
 

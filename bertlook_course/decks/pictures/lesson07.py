@@ -224,7 +224,7 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
     )
     body.append(text(wide * len(rivals) + 30, y, f"head {accuracy:.0f} %"))
     beaten = [name for name, share, _ in rivals if share < accuracy]
-    sentence = f"As printed, {head} beats {len(beaten)} of the {len(rivals)} rules: {' and '.join(beaten)}."
+    sentence = f"To beat all. As printed, {head} beats {len(beaten)} of the {len(rivals)} rules: {' and '.join(beaten)}."
     table = TextTable(
         ["rival", "per cent right", "what it shows"], [[n, f"{s:.0f}", w] for n, s, w in rivals]
     )
@@ -291,7 +291,7 @@ def rivals_as_printed() -> Picture:
     shows = {
         "nearest": "beaten: more than distance",
         "head match": "beaten: more than the same word",
-        "four sieves": "not beaten: just agreement?",
+        "four sieves": "not beaten: only agreement?",
     }
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
     best = table["best head"]
