@@ -71,9 +71,7 @@ class Deck(LessonDeck):
             found = [collect_evidence("importance", model, self.resources) for model in models]
         except CannotDecide:
             self.graded = load_encoder("specimen")
-            self.stands_in = (
-                f"{self.Subject} has no masked-LM head, so it has no such loss; the specimen has. "
-            )
+            self.stands_in = f"{self.Subject} has no masked-LM head, and so no such loss; the specimen has. "
             models = (self.graded, load_encoder("specimen-random"))
             found = [collect_evidence("importance", model, self.resources) for model in models]
         self.ours["importance"], self.chance["importance"] = found
@@ -353,7 +351,8 @@ class Deck(LessonDeck):
         said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} predictions hold**{one}. **Side effect:** {self.spread} "
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
-        return f"{said}A unit of weight on `[SEP]` does little, but much weight lies there: without its value the others turn far."
+        far = self._there("zeroing", turn)[0]
+        return f"{said}A unit of weight on it does little; but much lies there: without it the others turn {far:.1f} times as far."
 
     @property
     def spread(self) -> str:
@@ -367,7 +366,7 @@ class Deck(LessonDeck):
         if not rests.any():
             return "no head gives `[SEP]` half of its weight."
         left = 100 * (added["sep"] / sum(added.values()))[rests]
-        return f"in {rests.sum()} heads with half of their weight on `[SEP]` or more, {left.min():.0f} to {left.max():.0f} % of what they add comes from there."
+        return f"over {self.n_texts} texts, {left.min():.0f} to {left.max():.0f} % of what {rests.sum()} heads with half their weight on `[SEP]` add."
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -391,7 +390,7 @@ class Deck(LessonDeck):
                     f"BERT-base, layer {self.base_layer + 1}": Estimate(self.own_in_base),
                 },
             },
-            f"A unit of weight on [SEP] turns the others {Estimate(*unit)} times as far as elsewhere (n = {self.n_texts}).",
+            f"A unit of weight on [SEP] turns the others {Estimate(*unit)} times as far as one elsewhere does (n = {self.n_texts}).",
         )
 
     # ---- behind the end ---------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def test_where_there_is_no_loss_the_specimen_lends_its_gradients_and_no_row_of_t
 ):
     encoder = load_encoder(save_tiny_model(tmp_path / "somebody", "bert"))
     deck = slides.Deck(encoder, random_twin(encoder))
-    assert deck.stands_in == "somebody has no masked-LM head, so it has no such loss; the specimen has. "
+    assert deck.stands_in == "somebody has no masked-LM head, and so no such loss; the specimen has. "
     assert deck.voted(2).caption.startswith(f"{deck.stands_in}The specimen: ")
     assert deck.left_table().caption.startswith(deck.stands_in) and "In the specimen " in deck.said_left()
     assert "specimen" not in words_of(
