@@ -52,7 +52,7 @@ def recorded_head(recording, text: str) -> dict:
     return {
         "sentences": sentences,
         "sentence": text,
-        "measures": {"from “the” to its noun": to_its_noun, **default_measures()},
+        "measures": {"From “the” to its noun": to_its_noun, **default_measures()},
         "hide_special": True,
         "layer": layer,
         "head": head,

@@ -63,7 +63,8 @@ def length_table(tokens: Sequence[str], stream: np.ndarray, update: np.ndarray) 
     return TextTable(
         ["token", "stream x", "this head's update"],
         [[token, *(Estimate(length, form=".1f") for length in both)] for token, both in sizes.items()],
-        "Length of the vectors." + " Each update is shorter than the vector that it is added to." * shorter,
+        "Length of the words' vectors."
+        + " Each update is shorter than the vector that it is added to." * shorter,
     )
 
 
@@ -91,11 +92,16 @@ def steps_table(tokens: Sequence[str], width: int, size: int) -> TextTable:
 def said_lines(attention, label: tuple[int, int], at: Sequence[int]) -> str:
     """Which word these tokens of a text look at most, with the weight; special tokens left out."""
     tokens, weights = attention.tokens, np.where(attention.special, 0.0, attention.head(*label))
-    most = [
-        f"from *{tokens[query]}* to **{tokens[weights[query].argmax()]}** ({weights[query].max():.2f})"
-        for query in at
+    looking = [tokens[query] for query in at]
+    order = [
+        ("the second " if w in looking[:i] else "the first ") * (looking.count(w) > 1)
+        for i, w in enumerate(looking)
     ]
-    return f"Of all words, most goes {', '.join(most)}."
+    most = [
+        f"from {which}*{tokens[query]}* to **{tokens[weights[query].argmax()]}** ({weights[query].max():.2f})"
+        for which, query in zip(order, at)
+    ]
+    return f"Most goes {', '.join(most)}."
 
 
 def said_scores(scores: np.ndarray, tokens: Sequence[str], at: int) -> str:
@@ -212,7 +218,7 @@ class Deck(LessonDeck):
         """The rule that reads nothing."""
         return (
             f"A rival that reads nothing: **always “{self.learnt['commonest']}”**, the commonest piece, right for "
-            f"{100 * self.learnt['always']:.0f} % of the pieces hidden in {self.learnt['n_texts']} sentences. And here?"
+            f"{100 * self.learnt['always']:.0f} % of the pieces hidden in {self.learnt['n_texts']} sentences."
         )
 
     def training(self) -> Picture:
@@ -317,7 +323,8 @@ class Deck(LessonDeck):
                     "× length": Estimate(carried[query, key]),
                 },
             },
-            f"Second row: {best.n} short sentences that did not choose the head; slide 19 has longer texts. Others: “{SHORT}”, one head; the third, where it loses most.",
+            f"Second row: {best.n} short sentences that had no part in choosing the head; slide 19 has longer texts. Rows 1 and 3: “{SHORT}”, "
+            f"head {head_label(*walk_head(self.encoder))}; row 3 is the weight that loses most.",
             model=self.mark or "",
         )
 

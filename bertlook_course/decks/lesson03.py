@@ -292,8 +292,8 @@ class Deck(LessonDeck):
         """How much does the layer give that gives one kind of token most?"""
         kind = sink_of(self.profile)
         return (
-            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other marks. "
-            "Its best layer gives ..."
+            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and marks. "
+            "The layer that gives most gives ..."
         )
 
     def sink_choices(self) -> dict[str, str]:
@@ -390,7 +390,7 @@ class Deck(LessonDeck):
         wide, one = np.exp(self.profile.mean("entropy")), ".0f"
         return answer_picture(
             {
-                f"{len(self.neighbour_heads)} of {n_heads} heads look mostly at a neighbour{'; learnt' if learnt else ''}.": {
+                f"{len(self.neighbour_heads)} of {n_heads} heads look mostly at a neighbour{', and that is learnt' if learnt else ''}.": {
                     f"{self.name}, next token": Estimate(best, low, high),
                     "random twin": Estimate(twin),
                 },
@@ -404,7 +404,7 @@ class Deck(LessonDeck):
                     "baseline: the whole text": Estimate(self.lengths.mean(), form=one, after=" tokens"),
                 },
             },
-            f"The largest share of a layer goes to {self._said_sinks()}.".replace("`", ""),
+            f"The most that one layer gives goes to {self._said_sinks()}.".replace("`", ""),
         )
 
     def _said_sinks(self) -> str:

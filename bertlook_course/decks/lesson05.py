@@ -264,7 +264,7 @@ class Deck(LessonDeck):
                     "two made-up people agree": Estimate(accuracy(confusion)),
                     "their kappa": Estimate(cohen_kappa(confusion)),
                 },
-                "A kind is no proof of use.": {
+                "A kind says little of use.": {
                     "random twin, “useful”": Estimate.per_cent(
                         self.twin_fractions.mean[USEFUL].sum(), after=" %"
                     )

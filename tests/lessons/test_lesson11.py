@@ -18,8 +18,8 @@ from bertlook_course.claims import Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson11 as collectors
 from bertlook_course.claims.lessons import lesson11 as lesson
 from bertlook_course.decks.lesson11 import best_to_remove
-from bertlook_course.decks.lesson11_published import MRPC_ANSWERS
 from bertlook_course.decks.pictures import lesson11 as pictures
+from bertlook_course.decks.pictures.lesson11_published import MRPC_ANSWERS
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_masking
 from bertlook_course.render import (

@@ -48,7 +48,9 @@ def one_word_one_token(
     attention = extract_attention(encoder or _shipped("specimen"), text)
     pieces, words = attention.special.count(False), len(text.replace(".", " .").split())
     return Refutation(
-        f"{words} words and marks are read as {pieces} wordpieces.", float(pieces - words), pieces > words
+        f"“{text}” has {words} words and marks, but {pieces} wordpieces.",
+        float(pieces - words),
+        pieces > words,
     )
 
 
@@ -56,7 +58,7 @@ def random_means_wild(twin: Encoder | None = None) -> Refutation:
     """Lesson 01. By default the random twin."""
     attention = extract_attention(twin or _shipped("specimen-random"), TEXT)
     even = float(attention_entropy(attention, normalized=True).min())
-    sentence = f"Even the sharpest head of an untrained model spreads its attention almost evenly: {100 * even:.0f} % of the largest entropy."
+    sentence = f"Even the sharpest head of an untrained model spreads its attention almost evenly: {100 * even:.1f} % of what is possible."
     return Refutation(sentence, even, even > 0.9)
 
 

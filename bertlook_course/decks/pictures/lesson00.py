@@ -119,7 +119,7 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same model before training", 430, y - 12, "end"),
-        (710, 50, "bar: 95 % interval;", "19 of 20 hold the truth", 690, y - 5, "start"),
+        (710, 50, "bar: 95 % interval; 19 of 20", "such bars hold the true value", 690, y - 5, "start"),
         (
             520,
             300,
@@ -303,7 +303,7 @@ def claim_steps_picture(found: Verdict) -> Picture:
         (
             draw_page(4),
             "Somebody says it",
-            f"{claim.sentence}: {claim.source}, {claim.section}, {printed}.",
+            f"{claim.sentence}: {claim.source}, {claim.section}; {printed}, read off a plot.",
         ),
         (
             [shaded, line, refuted],

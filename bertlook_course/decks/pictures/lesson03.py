@@ -35,7 +35,7 @@ def errata_picture() -> Picture:
     return figure_picture(
         figure,
         "BERT-base, layer means of Clark et al. 2019, Figure 2. To [SEP], over half: layers "
-        f"{', '.join(layers(sep > 0.5))}. [SEP] to itself, over .9: layers {' and '.join(layers(sep_sep > 0.9))}. "
+        f"{', '.join(layers(sep > 0.5))}. [SEP] to [SEP], over .9: layers {' and '.join(layers(sep_sep > 0.9))}. "
         f"Layer 1 to [CLS]: {cls[0]:.2f}.",
     )
 
@@ -116,6 +116,6 @@ def position_table() -> TextTable:
     return TextTable(
         ["head", "share"],
         [[f"head {r.layer}-{r.head}", Estimate(float(r.value))] for r in heads],
-        f"Heads that look at the next token, read off the plot (good to about 0.02). Over half there: layers {in_plot}. The text says "
-        f"layers {in_text}.",
+        f"Shares: read off a plot in the authors' notebook (good to about 0.02); heads: Figure 6. Over half: layers {in_plot}. "
+        f"The text says layers {in_text}.",
     )

@@ -154,7 +154,7 @@ def bootstrap_picture(values: Sequence[float], *, axis: str, unit: str = "texts"
     body += step([*scale.cleared(top - 1.2 * _EM, rows[2]), *bars, bracket, said])
     sentence = (
         f"At the top: {n} {unit} and their mean. Each step draws {n} of them again, some twice, some not at all, and marks the mean below. "
-        f"Last: the means of {REPLICATES:,} such draws, and the interval that holds 95 % of them, made as wide as {n} inputs need."
+        f"Last: the means of {REPLICATES:,} such draws, and the interval that holds 95 % of them, widened a little, because {n} {unit} are few."
     )
     return Picture(body, _WIDTH, rows[2] + 2.4 * _EM, "A bootstrap interval", sentence, _EM)
 

@@ -7,8 +7,8 @@ import numpy as np
 from bertlook_teach import head_label
 from bertlook_teach.views import Picture
 
-from ..analyses.ablation import best_gain_by_chance
-from ..published import (
+from ...analyses.ablation import best_gain_by_chance
+from ...published import (
     measured,
     published_baseline,
     published_disabled_heads,
@@ -19,7 +19,7 @@ from ..published import (
     published_wmt_significant,
     read_published,
 )
-from ..render import (
+from ...render import (
     Estimate,
     TextTable,
     chance_band_figure,
@@ -29,7 +29,7 @@ from ..render import (
     pruning_figure,
     signed_gain,
 )
-from .common import letter
+from ..common import letter
 
 MRPC_ANSWERS = 586  # F1 of MRPC = 2 x hits / (pairs said to be paraphrases + pairs that are) = 532 / 586
 
