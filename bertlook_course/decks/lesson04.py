@@ -366,7 +366,7 @@ class Deck(LessonDeck):
         if not rests.any():
             return "no head gives `[SEP]` half of its weight."
         left = 100 * (added["sep"] / sum(added.values()))[rests]
-        return f"over {self.n_texts} texts, {left.min():.0f} to {left.max():.0f} % of what {rests.sum()} heads with half their weight on `[SEP]` add."
+        return f"{rests.sum()} heads with half their weight on `[SEP]` take {left.min():.0f} to {left.max():.0f} % of what they add from it ({self.n_texts} texts)."
 
     def answer(self) -> Picture:
         """The lesson's answer."""

@@ -260,11 +260,11 @@ class Deck(LessonDeck):
                 "A rule can sort them, but its thresholds matter.": {
                     name: Estimate.per_cent(share, after=" %") for name, share in shares.items()
                 },
-                "Your neighbour? Nobody has published that.": {
+                "Your neighbour? Our sources do not say.": {
                     "two made-up people agree": Estimate(accuracy(confusion)),
                     "their kappa": Estimate(cohen_kappa(confusion)),
                 },
-                "A kind says little of use.": {
+                "A class does not show a use.": {
                     "random twin, “useful”": Estimate.per_cent(
                         self.twin_fractions.mean[USEFUL].sum(), after=" %"
                     )

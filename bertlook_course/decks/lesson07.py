@@ -322,7 +322,7 @@ class Deck(LessonDeck):
                 },
                 f"By meaning alone: {knows}.": meaning,
             },
-            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, both right; they chose the head.{self._said_novels()}",
+            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, on which the head was chosen.{self._said_novels()}",
             model=self.name,
         )
 

@@ -23,7 +23,7 @@ NOTEBOOKS = [
     *sorted((ROOT / "slides").glob("*.ipynb")),
     *sorted((ROOT / "notebooks/solutions").glob("*.ipynb")),
 ]
-ROOM = sorted((ROOT / "bertlook_course" / "decks").glob("[a-z]*.py"))  # what decks show through a function
+ROOM = sorted((ROOT / "bertlook_course" / "decks").rglob("[a-z]*.py"))  # what decks show through a function
 KEPT = json.loads((ROOT / quoted_results.KEPT).read_text(encoding="utf-8"))
 
 # The fine-tuned BERT-base of the recordings: it stands on the page, and no training of ours changes it.

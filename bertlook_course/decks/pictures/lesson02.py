@@ -72,7 +72,7 @@ def pattern_nulls(attention: Attention) -> Picture:
         "model: the mean row of its text, any neighbour as near, or an even spread."
     )
     caption = (
-        "Vig's six patterns: the same word has two columns, for its own text and for the other. Null models: the mean row of the text; in a "
+        "Vig's six patterns, and the bag of words from his second post. Null models: the mean row of the text; in a "
         "word, any neighbour at that distance; for [SEP] and bag, an even spread. Rows look; darker means more."
     )
     words = TextTable(

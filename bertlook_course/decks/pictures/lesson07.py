@@ -224,7 +224,7 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
     )
     body.append(text(wide * len(rivals) + 30, y, f"head {accuracy:.0f} %"))
     beaten = [name for name, share, _ in rivals if share < accuracy]
-    sentence = f"To beat all. As printed, {head} beats {len(beaten)} of the {len(rivals)} rules: {' and '.join(beaten)}."
+    sentence = f"To beat all {len(rivals)} rules. As printed, {head} beats {len(beaten)} of the {len(rivals)} rules: {' and '.join(beaten)}."
     table = TextTable(
         ["rival", "per cent right", "what it shows"], [[n, f"{s:.0f}", w] for n, s, w in rivals]
     )
