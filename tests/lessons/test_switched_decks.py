@@ -29,7 +29,7 @@ OF_ITS_OWN = {
     "14": r"\*\*five\*\* seeds \(the specimen\)|ten rounds \(the specimen\)|Ten rounds: run on the specimen",  # a longer training, of docs/results.md
     "07": r"On novels \(LitBank\): the specimen",  # what docs/results.md has of larger sets, here and below
     "10": r"Those of the specimen on more data",
-    "11": r"In two of three seeds: with 11 of 36 heads off, the specimen keeps",
+    "11": r"In two of three seeds: with 11 of 36 heads off, the specimen is right in",
     "12": r"F1 of the specimen's best head and of RAKE on other texts",
 }
 DRAWING = re.compile(r"<style\b.*?</style>|<[^>]*>", re.DOTALL)
