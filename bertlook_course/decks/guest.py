@@ -58,7 +58,7 @@ class Deck(LessonDeck):
         }
         said = f"The head itself adds {row.accuracy - row.baseline:.1f} points (Clark et al. 2019)."
         return zones_picture(
-            zones, measured, f"{letter(row.baseline, [30, 50, 70])}: {row.baseline} %. {said}"
+            zones, measured, f"{letter(row.baseline, list(zones.values()))}: {row.baseline} %. {said}"
         )
 
     def gain_picture(self) -> Picture:
@@ -84,7 +84,7 @@ class Deck(LessonDeck):
             "by chance, best of 288": Estimate(seems, form=".0f"),
             "the same on new cases": Estimate(10, form=".0f"),
         }
-        said = f"{letter(seems, [15, 25])}: {seems:.0f} %. Nobody cheats: the maximum of many noisy numbers is large."
+        said = f"{letter(seems, list(zones.values()))}: {seems:.0f} %. Nobody cheats: the maximum of many noisy numbers is large."
         return zones_picture(zones, measured, said)
 
     def flattery_picture(self) -> Picture:

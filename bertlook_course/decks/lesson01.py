@@ -329,7 +329,7 @@ class Deck(LessonDeck):
         )
 
 
-def all_heads(attention, framed: tuple[int, int], said: str = "") -> str:
+def gallery(attention, framed: tuple[int, int], said: str = "") -> str:
     """The maps of all heads in their layers, one of them framed, and beside them what is ``said``, or else what they show: HTML."""
     small = attention.n_heads > 6
     picture = render_gallery(attention.weights, attention.tokens, selected=framed, size=19 if small else 54)

@@ -415,9 +415,7 @@ class Deck(LessonDeck):
         else:
             said = "it does not shrink, so short vectors do not explain it"
         yes = "Yes. " if before <= -0.1 else ""
-        return (
-            f"{yes}In {subject(self.graded)} {before:+.2f}; among equally long vectors {after:+.2f}: {said}."
-        )
+        return f"{yes}In {subject(self.graded)} the correlation is {before:+.2f}; among equally long vectors {after:+.2f}: {said}."
 
     def rollout_table(self) -> TextTable:
         """The share of [SEP] in the last layer by both rollouts."""

@@ -436,7 +436,7 @@ class Deck(LessonDeck):
         pobj, marks = self.stanford["pobj"], any("↓" in str(row[1]) for row in body)
         said = f"{self.Subject} [95 %, over documents], and which head or distance. Two stand there where the halves chose differently. "
         if len(set(pobj.offsets)) > 1:
-            said += f"So distances find {100 * pobj.baseline:.0f} % of pobj, {pobj.in_sample_offset} alone {100 * pobj.in_sample_baseline:.0f} % (slide 7). "
+            said += f"Distances chosen in this way find {100 * pobj.baseline:.0f} % of pobj, always {pobj.in_sample_offset} finds {100 * pobj.in_sample_baseline:.0f} % (slide 7). "
         said += (
             "↓: the governor looks; otherwise the dependent." if marks else "In all rows the dependent looks."
         )

@@ -286,11 +286,12 @@ class Deck(LessonDeck):
             rows.append([f"{name}, p {found.p:.3f}", within, between])
             close += [name.removeprefix("the ")] if found.p < 0.05 else []
         labelled = [(labels != "unlabelled").sum() for labels in (self.labels, self.twin_labels)]
+        same = ", all the same one" * (len({*self.twin_labels.ravel()}) == 1)
         return TextTable(
             ["groups", "within", "between"],
             rows,
             f"Heads of one group are closer to each other (p < .05): {'; '.join(close) or 'nowhere'}. Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
-            f"{labelled[0]} heads of {self.subject} and {labelled[1]} of the twin have a behaviour. n = {N_TEXTS} texts.",
+            f"{labelled[0]} heads of {self.subject} and {labelled[1]} of the twin have a behaviour{same}. n = {N_TEXTS} texts.",
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -305,9 +306,8 @@ class Deck(LessonDeck):
         now = _resting(reporting, np.ones(len(reporting["sep"])))
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
-            f"Heads are counted whole: {now} of {self.labels.size} rest on `[SEP]`; with the texts drawn again, {low} to {high}. "
-            f"The interval is a little wider, because {len(reporting['sep'])} texts are few. First row: slide 5 has {N_TEXTS} texts, and "
-            f"{100 * self.same_layer[0][0]:.0f} % less {100 * self.chance:.0f} % by chance; the twin has {nearest.twin:.2f}."
+            f"{now} of {self.labels.size} heads rest on `[SEP]`, {low} to {high} when the texts are drawn again; with {len(reporting['sep'])} texts "
+            f"the interval is a little wider. Row 1 is the share minus chance; the twin has {nearest.twin:.2f}. Slide 5 has {N_TEXTS} texts."
         )
 
     def verdict_count(self) -> str:

@@ -140,12 +140,12 @@ class Deck(LessonDeck):
 
     @property
     def runs(self) -> dict[str, np.ndarray]:
-        """F1 of each layer in three runs on other documents, per cent."""
-        names = ("first run", "second run", "third run")
+        """F1 of each layer in three fits on other documents, per cent."""
+        names = ("first fit", "second fit", "third fit")
         return {name: 100 * run.f1 for name, run in zip(names, self.shown.runs, strict=True)}
 
     def runs_picture(self) -> Picture:
-        """The curves of three runs."""
+        """The curves of three fits."""
         ends = "; ".join(
             f"{name} {curve[0]:.1f}, {curve[1]:.1f}, {curve[-1]:.1f} %" for name, curve in self.runs.items()
         )
@@ -156,7 +156,7 @@ class Deck(LessonDeck):
         )
 
     def runs_sentence(self) -> str:
-        """How much neighbouring layers differ, and how much runs."""
+        """How much neighbouring layers differ, and how much fits."""
         stack, half = np.stack(list(self.runs.values())), self.n_layers // 2
         span = (stack.max(axis=0) - stack.min(axis=0))[half:].mean()  # at the layers of the steps below
         steps = np.abs(np.diff(stack, axis=1))[:, half:].mean()
@@ -165,7 +165,7 @@ class Deck(LessonDeck):
         return (
             f"From the embeddings to layer 1 {first:+.1f} points. In the upper half **{'yes' if steps >= 1.5 * span else 'no'}**: "
             f"neighbouring layers differ by **{steps:.1f}** points on average; "
-            f"three runs at one layer span **{span:.1f}**. Best layer of the three runs, chosen on training documents: {best}."
+            f"three fits at one layer span **{span:.1f}**. Best layer of the three fits, chosen on training documents: {best}."
         )
 
     def controls_table(self) -> TextTable:
@@ -184,7 +184,7 @@ class Deck(LessonDeck):
 
     def _said_above(self, rows) -> str:
         above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, *rest in rows)
-        return f"The layers: in {above} of {len(rows)} tasks {self.subject} is above all three rivals (slide 12 has the embeddings). "
+        return f"The layers: in {above} of {len(rows)} tasks {self.subject} is above all three rivals; above the embeddings, see slide 12. "
 
     def made_up_sentence(self) -> str:
         """How well labels that were made up can be learnt."""
@@ -345,7 +345,7 @@ def base_steps() -> str:
     latest = max(steps, key=lambda task: steps[task].max())
     return (
         f"Mostly with the first six. From layer 7 on, the largest step is **{steps[latest].max():.1f} points** ({latest}, layer "
-        f"{steps[latest].argmax() + 7}). What would another training run have "
+        f"{steps[latest].argmax() + 7}). What would another fit have "
         "given? Slide 14 asks that of our small model."
     )
 

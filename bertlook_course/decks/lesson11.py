@@ -376,7 +376,7 @@ class Deck(LessonDeck):
                     f"layer {gap + 1}, all at once": nats(at_once),
                     "its heads, summed": nats(summed),
                 },
-                "40 % off: a chosen order beats chance."
+                f"40 % off: Iₕ beats chance{', hardly a rule' if 2 * added['worst'] > self.from_above else ''}."
                 if added["worst"] < added["random"]
                 else "40 % off: the order does not matter.": {
                     "least important": nats(added["worst"]),

@@ -60,7 +60,7 @@ class Deck(Ranks):
         )
         return (
             f"The answer: **{said}**. A low score means that the maxima vary {'little' if spread > 0 else 'much'}, and goes with a "
-            f"{'high' if entropy < 0 else 'low'} attention entropy (lesson 3)."
+            f"{'high' if entropy < 0 else 'low'} attention entropy; the first two heads of the list have a low one."
         )
 
     def thirds_table(self) -> TextTable:

@@ -52,7 +52,7 @@ from .pictures.lesson13 import (
     sorted_picture,
     trial_picture,
 )
-from .pictures.lesson13_tests import clauses_picture, holm_figure
+from .pictures.lesson13_essay import clauses_picture, holm_figure
 
 ON_SLIDES = (1, 5, 6, 7)  # claims 2, 6, 7, 8: those that the slides before the answer are about
 

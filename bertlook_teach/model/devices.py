@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
@@ -147,17 +148,13 @@ def captured_vectors(encoder) -> Iterator[dict[str, list]]:
     torch = import_torch()
     captured: dict[str, list] = {name: [] for name in _PROJECTIONS}
 
-    def keep(name):
-        def hook(module, inputs, output):
-            if not isinstance(output, torch.Tensor):  # quantised: the vectors and their scale
-                return
+    def keep(name, _module, _inputs, output):
+        if isinstance(output, torch.Tensor):  # of quantised layers it is the vectors and their scale
             batch, n, _width = output.shape
             captured[name].append(output.view(batch, n, encoder.n_heads, -1).transpose(1, 2))
 
-        return hook
-
     hooks = [
-        (module, "forward", keep(name))
+        (module, "forward", partial(keep, name))
         for path, module in encoder.model.named_modules()
         for name, endings in _PROJECTIONS.items()
         if path.rpartition(".")[2] in endings

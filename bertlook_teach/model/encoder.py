@@ -78,11 +78,14 @@ class Encoder:
             del vars(self)["model"], vars(self)["device"]
 
     def __getattr__(self, name: str):
+        missing = AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        if name not in ("model", "device"):
+            raise missing
         with MAKING:  # the second thread to ask gets what the first has made
             if name in vars(self):
                 return vars(self)[name]
-            if name not in ("model", "device") or self.numpy_bert is None:
-                raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            if self.numpy_bert is None:
+                raise missing
             if name == "device":
                 vars(self)["device"] = choose_device("auto")
             else:

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from .tensors import HEADS, PROJECTIONS, TABLE, TABLES, draw_head, draw_weights, tensor_shapes
+from .tensors import EMBEDDINGS, HEAD_TENSORS, PARTS, TABLES, draw_head, draw_weights, tensor_shapes
 
 _DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I8": np.dtype("i1")}
 SCALE = ".scale"  # NAME.scale beside an 8-bit NAME: for each row, one number a group of neighbouring weights
@@ -96,7 +96,9 @@ class NumpyBert:
         """The three vectors of each token, "token", "position" and "segment", and the "stream" that the first layer reads."""
         segments = np.zeros_like(ids) if segments is None else segments
         rows = {"token": ids, "position": np.arange(ids.shape[1])[None], "segment": segments}
-        parts = {part: self.weights[TABLE[part]][index].astype(np.float32) for part, index in rows.items()}
+        parts = {
+            part: self.weights[EMBEDDINGS[part]][index].astype(np.float32) for part, index in rows.items()
+        }
         total = parts["token"] + parts["segment"] + parts["position"]
         return parts | {"stream": self._norm("embeddings.LayerNorm", total)}
 
@@ -117,10 +119,10 @@ class NumpyBert:
         batch, n, width = stream.shape
         heads, size = config.num_attention_heads, width // config.num_attention_heads
         hidden = None if mask is None or np.all(mask) else np.asarray(mask)[:, None, None, :] == 0
-        found = Pass([], {name: [] for name in PROJECTIONS.values()}, [stream])
+        found = Pass([], {name: [] for name in PARTS.values()}, [stream])
         for layer in range(start, config.num_hidden_layers):
             block = f"encoder.layer.{layer}"
-            for part, name in PROJECTIONS.items():
+            for part, name in PARTS.items():
                 vectors = self._linear(f"{block}.attention.self.{part}", stream)
                 found.vectors[name].append(vectors.reshape(batch, n, heads, size).swapaxes(1, 2))
             queries, keys, values = (kept[-1] for kept in found.vectors.values())
@@ -144,16 +146,16 @@ class NumpyBert:
 
     def has_head(self, kind: str) -> bool:
         """Whether the folder holds the head for ``"masked_lm"`` or ``"next_sentence"``; a random twin has both."""
-        if self.seed is not None and not set(HEADS[kind]) <= set(self.heads):
+        if self.seed is not None and not set(HEAD_TENSORS[kind]) <= set(self.heads):
             self.heads |= draw_head(vars(self.config), self.seed, kind)
         tied = kind != "masked_lm" or self.config.__dict__.get("tie_word_embeddings", True)
-        return tied and set(HEADS[kind]) <= set(self.heads)
+        return tied and set(HEAD_TENSORS[kind]) <= set(self.heads)
 
     def masked_lm(self, vectors) -> np.ndarray:
         """Last hidden vectors (..., width) to one score for each wordpiece (..., vocabulary)."""
         inner = _gelu(self._linear("cls.predictions.transform.dense", vectors))
         inner = self._norm("cls.predictions.transform.LayerNorm", inner)
-        table = self.weights[TABLE["token"]].astype(np.float32, copy=False)
+        table = self.weights[EMBEDDINGS["token"]].astype(np.float32, copy=False)
         return inner @ table.T + self._single("cls.predictions.bias")
 
     def next_sentence(self, vectors) -> np.ndarray:

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-PROJECTIONS = {"query": "queries", "key": "keys", "value": "values"}
-TABLE = {
+# Of an attention block: the word in a tensor's name, and what the vectors are called here.
+PARTS = {"query": "queries", "key": "keys", "value": "values"}
+EMBEDDINGS = {
     "token": "embeddings.word_embeddings.weight",
     "position": "embeddings.position_embeddings.weight",
     "segment": "embeddings.token_type_embeddings.weight",
 }
-TABLES = frozenset(TABLE.values())
-HEADS = {
+TABLES = frozenset(EMBEDDINGS.values())
+HEAD_TENSORS = {
     "masked_lm": (
         "cls.predictions.bias",
         *(f"cls.predictions.transform.{part}" for part in ("dense.weight", "dense.bias")),
@@ -39,14 +40,14 @@ def tensor_shapes(config: dict) -> dict[str, tuple[int, ...]]:
         return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
 
     shapes = {
-        TABLE["token"]: (config["vocab_size"], width),
-        TABLE["position"]: (config["max_position_embeddings"], width),
-        TABLE["segment"]: (config["type_vocab_size"], width),
+        EMBEDDINGS["token"]: (config["vocab_size"], width),
+        EMBEDDINGS["position"]: (config["max_position_embeddings"], width),
+        EMBEDDINGS["segment"]: (config["type_vocab_size"], width),
         **norm("embeddings.LayerNorm"),
     }
     for layer in range(config["num_hidden_layers"]):
         block = f"encoder.layer.{layer}"
-        for part in PROJECTIONS:
+        for part in PARTS:
             shapes |= _linear_shapes(f"{block}.attention.self.{part}", width, width)
         shapes |= _linear_shapes(f"{block}.attention.output.dense", width, width)
         shapes |= norm(f"{block}.attention.output.LayerNorm")
@@ -74,9 +75,9 @@ def draw_head(config: dict, seed: int, kind: str) -> dict[str, np.ndarray]:
         shapes |= _linear_shapes(f"{top}.decoder", config["vocab_size"], width)
     else:
         shapes |= _linear_shapes("cls.seq_relationship", 2, width)
-    drawn = draw_weights(config, seed, shapes, HEADS[kind])
+    drawn = draw_weights(config, seed, shapes, HEAD_TENSORS[kind])
     drawn[f"{top}.bias"] = drawn.get(f"{top}.decoder.bias")  # the decoder is tied to the word embeddings
-    return {name: drawn[name] for name in HEADS[kind]}
+    return {name: drawn[name] for name in HEAD_TENSORS[kind]}
 
 
 def draw_weights(
@@ -98,8 +99,8 @@ def draw_weights(
             weights[name] *= np.float32(config.get("initializer_range") or 0.02)
         else:
             bits.random_raw(sizes[name] + 16 * (sizes[name] % 16 > 0), output=False)
-    if (padding := config.get("pad_token_id", 0)) is not None and TABLE["token"] in weights:
-        weights[TABLE["token"]][padding] = 0
+    if (padding := config.get("pad_token_id", 0)) is not None and EMBEDDINGS["token"] in weights:
+        weights[EMBEDDINGS["token"]][padding] = 0
     return weights
 
 

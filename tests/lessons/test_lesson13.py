@@ -22,7 +22,7 @@ from bertlook_course.decks.pictures.lesson13 import (
     trial_picture,
     why_short,
 )
-from bertlook_course.decks.pictures.lesson13_tests import (
+from bertlook_course.decks.pictures.lesson13_essay import (
     clauses_picture,
     distinct_orders,
     holm_figure,

@@ -1,1 +1,1 @@
-"""Pictures that draw what a deck has measured: a file for each lesson that has many of them."""
+"""Pictures that one deck alone shows: a file for each lesson that has many of them."""
