@@ -18,7 +18,7 @@ from bertlook_press.classroom.model_server import FOLDER, SCRIPT
 from bertlook_press.pages import engine_source, page_model
 from bertlook_teach.model import load_encoder
 
-from .conftest import ROOT, make_deck
+from .conftest import HANGS_AFTER, ROOT, make_deck
 
 SET_UP = """
 import time
@@ -138,7 +138,8 @@ def test_while_the_kernel_is_busy_the_page_answers_and_then_the_kernel(live, fol
 
 
 def test_after_the_kernel_was_shut_down_the_page_answers(live, server):
-    with live.page.expect_console_message(lambda said: "Kernel: dead" in said.text):
+    # JupyterLab asks after its kernels every ten seconds, but more rarely once a reply was late
+    with live.page.expect_console_message(lambda said: "Kernel: dead" in said.text, timeout=5 * HANGS_AFTER):
         server.end_kernels()
     in_page(live, lambda: type_in(live, "1-0", "The ship came home."))
     live.wait(f"{READ}.includes('ship')")
