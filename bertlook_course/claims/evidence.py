@@ -211,7 +211,7 @@ class _Means(Mapping):
         return sum(1 for _ in self)
 
 
-def evidence(name: str, *, version: int) -> Callable:
+def evidence(name: str, *, version: int, unit: str = "inputs") -> Callable:
     """Decorates a collector whose evidence is kept on disk, and ships if ``tools/make_evidence.py`` is run.
 
     Parameters
@@ -221,6 +221,8 @@ def evidence(name: str, *, version: int) -> Callable:
     version : int
         Raise it when a number may come out otherwise; evidence of another version is not used. A collector that rests on kept results
         (`bertlook_course.storage.cached`) or on another collector is raised with them.
+    unit : str
+        What it yields one dict for from the course's own corpora, as slides say it beside n: sentences, documents, pairs of texts.
 
     >>> @evidence("lengths", version=1)
     ... def lengths(encoder, resources):
@@ -230,7 +232,7 @@ def evidence(name: str, *, version: int) -> Callable:
     """
 
     def decorate(collector: Callable) -> Callable:
-        collector.kept_as = name, version
+        collector.kept_as, collector.unit = (name, version), unit
         return collector
 
     return decorate

@@ -366,7 +366,7 @@ def _by_p(
                 f"no result could have p below {one.floor:.2f} here: there is too little to shuffle",
             )
         if one.low > claim.threshold:
-            return OPEN, f"the interval is above the line, but p = {one.p:.3f}, {p:.3f} after correction"
+            return OPEN, f"the interval is above the line, but p = {one.p:.3f} ({p:.3f} after correction)"
         return OPEN, "the interval includes the line"
     if twin is not None and twin.reason and claim.control:
         return OPEN, f"the random twin gives no control: {twin.reason}"

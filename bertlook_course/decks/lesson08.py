@@ -275,7 +275,7 @@ class Deck(LessonDeck):
         rises = "Hardly: from" if 0 < min(gains.values()) and max(gains.values()) < 3 else "From"
         return figure_picture(
             figure,
-            f"{rises} {before} to {last} sentences, in points: {steps}. {self.Subject}, scored on {self.found.n_test} sentences [95 %].",
+            f"{rises} {before} to {last} sentences, in points, before rounding: {steps}. {self.Subject}, scored on {self.found.n_test} sentences [95 %].",
         )
 
     def pairs_picture(self) -> Picture:
@@ -348,7 +348,8 @@ class Deck(LessonDeck):
             return replace(score_cell(self.scores[name]), form=".0f", after=" %")
 
         compared = {f"{self.name}'s attention": found(alone), "baseline: distances, words": found(words)}
-        elsewhere = f"BERT-base, as printed: {printed(alone):.0f} against {printed(words):.0f}."
+        elsewhere = f"BERT-base, printed: {printed(alone):.0f} against {printed(words):.0f}."
+        beside = "" if self.other is None else f"; {_said_lead(short_title(self.beside), self.other)}"
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
             elsewhere += (
@@ -367,7 +368,7 @@ class Deck(LessonDeck):
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },
             },
-            f"Attention minus distances and words: {self.leads[alone]}. {elsewhere}",
+            f"Attention leads by {self.leads[alone]}{beside}. {elsewhere}",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -404,7 +405,7 @@ class Deck(LessonDeck):
         return TextTable(
             [f"undirected links, {self.name}", "UUAS [95 %]"],
             [[name, Estimate(100 * s.uuas, 100 * s.low, 100 * s.high, ".1f")] for name, s in links.items()],
-            f"UUAS: the share of links found, without direction. No punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Stopped on validation documents ({trained}). BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
+            f"UUAS of {self.subject}'s vectors: the share of links found, without direction. No punctuation; {chain.n_links:,} links of {chain.n_sentences} sentences. Stopped on validation documents ({trained}). BERT-base, printed: {table_3('structural probe'):.0f}, one layer.",
         )
 
 

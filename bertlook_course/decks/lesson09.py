@@ -286,12 +286,17 @@ class Deck(LessonDeck):
             rows.append([f"{name}, p {found.p:.3f}", within, between])
             close += [name.removeprefix("the ")] if found.p < 0.05 else []
         labelled = [(labels != "unlabelled").sum() for labels in (self.labels, self.twin_labels)]
-        same = ", all the same one" * (len({*self.twin_labels.ravel()}) == 1)
+        same = len({*self.twin_labels.ravel()}) == 1
+        twins = (
+            f"the twin's {labelled[1]} all have the same one"
+            if same
+            else f"{labelled[1]} of the twin have one"
+        )
         return TextTable(
             ["groups", "within", "between"],
             rows,
             f"Heads of one group are closer to each other (p < .05): {'; '.join(close) or 'nowhere'}. Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
-            f"{labelled[0]} heads of {self.subject} and {labelled[1]} of the twin have a behaviour{same}. n = {N_TEXTS} texts.",
+            f"{labelled[0]} heads of {self.subject} have a behaviour; {twins}. n = {N_TEXTS} texts.",
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -342,7 +347,8 @@ class Deck(LessonDeck):
                     "random twin, stress": Estimate(self.twin_map.stress),
                 },
             },
-            f"The stress is {_how_good(self.map.stress)}. BERT-base's labels come in part from a treebank.",
+            f"The stress is {_how_good(self.map.stress)}. BERT-base's labels come in part from a treebank. The twin's heads are nearly "
+            "alike, so which is nearest says little (slide 14).",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------

@@ -232,8 +232,10 @@ class Ranks(LessonDeck):
     def rivals_answer(self) -> str:
         """The letter of the answer, the difference, and how sure it is."""
         said = letter(self.lead.value, (-0.08, -0.02, 0.02))
-        sure = "ahead, not surely by .02 (slide 19)" if self.lead.low > 0 else "not surely ahead"
-        sure = "surely by more than .02" if self.lead.low > 0.02 else sure
+        sure = (
+            "it is ahead, but not surely by .02 (slide 19)" if self.lead.low > 0 else "it is not surely ahead"
+        )
+        sure = "it is ahead, surely by more than .02" if self.lead.low > 0.02 else sure
         near = "Yes" if self.lead.value < 0.05 else "No"
         return f"**{near}.** The answer for {self.subject}: **{said}**. Head minus tf-idf **{self.lead}**: {sure}."
 

@@ -159,8 +159,8 @@ class Deck(LessonDeck):
         change = Estimate(top["sep_change"], top["sep_change_low"], top["sep_change_high"])
         return figure_picture(
             layer_curves(curves, ylabel="share to [SEP]", size=(9.6, 3.9), font_size=18),
-            f"{'Yes' if change.low > 0 or change.high < 0 else 'Not surely'}. Last layer: {change} more after negation, "
-            f"{control['sep_change']:.2f} after the control. Mean over heads, {self.n_texts} sentences.",
+            f"{'Yes' if change.low > 0 or change.high < 0 else 'Not surely'}. Share of a row in the last layer: {change} more after negation, "
+            f"{control['sep_change']:.2f} more after the control. Mean over heads, {self.n_texts} sentences.",
         )
 
     # ---- who finds the cue --------------------------------------------------------------------------------
@@ -267,25 +267,27 @@ class Deck(LessonDeck):
         return {name: [run.f1[self.best] for run in scores] for name, scores in runs.items()}
 
     def f1_maps(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """The F1 of each head after either task, and the same before, for a map of their difference."""
+        """The F1 of each head after either task in per cent, and the same before, for a map of their difference."""
         after = {
-            f"F1, {task}, mean of seeds": np.mean([run.f1 for run in self.ours.after[task]], axis=0)
+            f"F1 in per cent, {task}, mean of seeds": 100
+            * np.mean([run.f1 for run in self.ours.after[task]], axis=0)
             for task in negation.TASKS
         }
-        return after, dict.fromkeys(after, self.ours.before["test"].f1)
+        return after, dict.fromkeys(after, 100 * self.ours.before["test"].f1)
 
     def best_head_sentence(self) -> str:
         """The best head before and after, seed by seed."""
         f1 = self.best_f1
         _, low, high = self.ours.before["test"].interval(*self.best)
-        seeds = {task: ", ".join(f"{value:.2f}" for value in f1[task]) for task in negation.TASKS}
+        before = Estimate(*(100 * number for number in (f1["before"][0], low, high)), ".0f")
+        seeds = {task: ", ".join(f"{100 * value:.0f}" for value in f1[task]) for task in negation.TASKS}
         wins = sum(ours > control for ours, control in zip(f1["negation"], f1["control"], strict=True))
         head, times, lowest, highest = _best_after_ten_rounds()
         return (
             f"**After three rounds {'yes' if wins == len(f1['control']) else 'no'}: head {head_label(*self.best)}, the best on the "
             f"sentences tuned on, beats the control in {wins} of {len(f1['control'])} seeds** ({seeds['negation']} against "
-            f"{seeds['control']}; before {Estimate(f1['before'][0], low, high)}). After ten rounds {head} is the best head {times} in five "
-            f"seeds, with {lowest / 100:.2f} or more; the best head after the control has {highest / 100:.2f} at most."
+            f"{seeds['control']} per cent; before {before}). After ten rounds {head} is the best head {times} in five "
+            f"seeds, with {lowest:.0f} per cent or more; the best head after the control has {highest:.0f} at most."
         )
 
     def answer(self) -> Picture:

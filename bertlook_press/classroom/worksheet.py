@@ -94,9 +94,9 @@ def _records(table: TextTable) -> tuple[dict[str, str], ...]:
 def _on_paper(output: dict) -> str:
     """An output as a page without live views shows it, but the answers of a tally one after the other: there is room for little else."""
     table = _table(output)
-    if table is None or table.header != ["code", "prediction"]:
+    if table is None or table.header != ["letter", "prediction"]:
         return static_output(output)
-    choices = (f"<b>{code[-1]}</b> {escape(meaning)}" for code, meaning in table.rows)
+    choices = (f"<b>{letter}</b> {escape(meaning)}" for letter, meaning in table.rows)
     return f"<p>{' · '.join(choices)}</p>"
 
 

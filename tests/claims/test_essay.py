@@ -591,7 +591,7 @@ def test_a_small_p_does_not_survive_eleven_tests():
     one = Measurement(value=0.1, low=0.05, high=0.2, n=40, p=0.01, floor=0.0025)
     found = settled(6, one)
     assert found.p == pytest.approx(0.11) and found.verdict == OPEN
-    assert "but p = 0.010, 0.110 after correction" in found.why
+    assert "but p = 0.010 (0.110 after correction)" in found.why
     assert settle([BY_NUMBER[6]], [one])[0].verdict == HOLDS  # alone it would
 
 

@@ -82,8 +82,8 @@ def test_too_few_or_too_many_answers_are_refused(given, said):
         Tally(3, 1, given)
 
 
-def test_the_saved_notebook_holds_codes_and_no_votes_and_no_answer():
+def test_the_saved_notebook_holds_letters_and_no_votes_and_no_answer():
     bundle = Tally(3, 1, CHOICES, answer="B", votes="Ada 3-1B")._repr_mimebundle_()
     page = bundle["text/html"]
-    assert bundle[TABLE]["rows"] == [[f"3-1{letter}", meaning] for letter, meaning in CHOICES.items()]
-    assert "3-1A" in page and "1 to 3" in page and "Ada" not in page and "✓" not in page
+    assert bundle[TABLE]["rows"] == [list(choice) for choice in CHOICES.items()]
+    assert ">A<" in page and "1 to 3" in page and "Ada" not in page and "✓" not in page

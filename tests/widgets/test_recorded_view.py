@@ -230,10 +230,10 @@ def test_a_badge_is_drawn_read_out_and_stays_text(badge):
 
 
 def test_a_badge_begins_the_caption_and_an_empty_one_changes_nothing():
-    picture = render_head_map([[0.1, 0.2]])
+    picture = render_head_map([[0.1, 0.2]], title="to [SEP]")
     assert picture.with_badge("") == picture
     marked = picture.with_badge(BADGE)
-    assert marked.beneath == f"{BADGE}. {picture.sentence}" and marked.sentence == picture.sentence
+    assert marked.beneath.startswith(f"{BADGE}. To [SEP]") and marked.sentence == picture.sentence
 
 
 def test_figures_carry_badges_too_and_only_one():

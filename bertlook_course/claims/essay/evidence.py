@@ -47,7 +47,7 @@ L2 = 0.03  # penalty on the maps of its mixes
 
 
 # --- a treebank ------------------------------------------------------------------------------------------
-@evidence("13 insiders", version=1)
+@evidence("13 insiders", version=1, unit="word types")
 def insiders(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each word type of the treebank, ranks of its constancy and of its entropy in each layer, log frequency accounted for.
 
@@ -76,7 +76,7 @@ def insiders(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         yield moments(x[i], y[i])
 
 
-@evidence("13 relations", version=1)
+@evidence("13 relations", version=1, unit="documents")
 def relations(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document what every head finds of each relation, and what words look at [SEP] that take no part in it.
 
@@ -206,7 +206,7 @@ def _read(encoder, resources) -> Iterator[tuple[list[str], object]]:
 
 
 # --- the masked-LM loss -----------------------------------------------------------------------------------
-@evidence("13 zeroed losses", version=1)
+@evidence("13 zeroed losses", version=1, unit="paragraphs")
 def zeroed_losses(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each paragraph, 15 % of it masked: by how much the loss changes without the values of [SEP], of other tokens, of all.
 
@@ -242,7 +242,7 @@ def _zeroed(encoder, text: str, seed: int) -> dict[str, np.ndarray]:
     return {"loss sep": change[0], "loss other": change[1:-1].mean(), "loss all": change[-1]}
 
 
-@evidence("13 drifters", version=1)
+@evidence("13 drifters", version=1, unit="paragraphs")
 def drifters(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each paragraph, 15 % of it masked: sum over keys of |alpha dL/dalpha| in rows of . and , of their neighbours, of [MASK].
 
@@ -277,7 +277,7 @@ def drift_quantities(found) -> dict[str, np.ndarray]:
     }
 
 
-@evidence("13 clauses", version=1)
+@evidence("13 clauses", version=1, unit="paragraphs")
 def clauses(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each paragraph: share of attention inside the clause minus that inside moved boundaries, shape (layer, head).
 
@@ -299,7 +299,7 @@ def clause_quantities(attention, seed: int = 0) -> dict[str, np.ndarray]:
 
 
 # --- probes ------------------------------------------------------------------------------------------------
-@evidence("13 phases", version=2)
+@evidence("13 phases", version=2, unit="documents")
 def phases(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document that was scored, the counts of cumulative probes of word classes, relations and clause ends.
 

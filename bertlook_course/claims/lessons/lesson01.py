@@ -11,7 +11,7 @@ from ..evidence import evidence
 from .lesson03 import surface
 
 
-@evidence("scores", version=2)
+@evidence("scores", version=2, unit="texts")
 def scores(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each text: the weights made again from queries and keys, in the ways that have been claimed."""
     from bertlook_teach.model import iter_attention

@@ -14,7 +14,7 @@ ROTATIONS = 3  # random bases of the control, the same for every input and model
 
 
 # --- evidence ------------------------------------------------------------------------------------------
-@evidence("patterns", version=1)
+@evidence("patterns", version=1, unit="pairs of texts")
 def patterns(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Every pattern's value and excess, and the dimensions behind two of them: shape (layer, head), for each pair."""
     from bertlook_teach.model import iter_attention
@@ -77,7 +77,7 @@ def pattern_quantities(attention, rotations, places=None) -> dict[str, np.ndarra
     return found
 
 
-@evidence("segment ids", version=1)
+@evidence("segment ids", version=1, unit="pairs of texts")
 def segment_ids(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Attention that stays in the own text, with segment ids as usual and with zeros."""
     from bertlook_teach.model import iter_attention

@@ -25,7 +25,7 @@ from ..evidence import evidence
 CLARK_LENGTH = 122.1  # mean number of tokens of the released segments: 121,134 tokens / 992
 
 
-@evidence("surface", version=2)
+@evidence("surface", version=2, unit="pairs of texts")
 def surface(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """The surface measures of every head, shape (layer, head), for each pair of texts."""
     from bertlook_teach.model import iter_attention

@@ -19,7 +19,7 @@ MOST_ZEROED = 6  # tokens of one kind whose values are zeroed, evenly spaced ove
 
 
 # --- evidence ------------------------------------------------------------------------------------------
-@evidence("importance", version=1)
+@evidence("importance", version=1, unit="pairs of texts")
 def gradients(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair, 15 % of it masked: |dL/dalpha|, weight and norm of each kind of token, shape (layer, head)."""
     from bertlook_teach.measures import attention_gradients
@@ -69,7 +69,7 @@ def shown_bounds(encoder, pair) -> dict:
     return cached("04 bounds", (encoder, digest(pair)), make, version=1)
 
 
-@evidence("norms", version=1)
+@evidence("norms", version=1, unit="pairs of texts")
 def norms(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair: norms of f and weighted norms by kind of token, and what weights and norms make of mixing and rollout."""
     from bertlook_teach.model import iter_attention, output_projection
@@ -128,7 +128,7 @@ def _mixing_ratio(attention, projection) -> float:
     return float((lengths[0] / (lengths[0] + lengths[1])).mean())
 
 
-@evidence("value zeroing", version=2)
+@evidence("value zeroing", version=2, unit="pairs of texts")
 def zeroing(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair: how far a layer turns other tokens when it can take nothing from a token, by the kind of that token."""
     from bertlook_teach.measures import value_zeroing

@@ -11,7 +11,7 @@ from bertlook_teach.measures import CLASSES, Thresholds, class_codes, map_scores
 from ..evidence import evidence
 
 
-@evidence("05-maps", version=2)
+@evidence("05-maps", version=2, unit="pairs of texts")
 def maps(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair: the class of every map, how firmly it holds, and what the segments add to what stays in a text."""
     from bertlook_teach.model import iter_attention

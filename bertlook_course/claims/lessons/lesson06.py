@@ -33,7 +33,7 @@ RELATIONS = tuple(relation for relation in published_table_1() if relation != "a
 
 
 # --- evidence ------------------------------------------------------------------------------------------
-@evidence("relations", version=2)
+@evidence("relations", version=2, unit="documents")
 def relations(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document and relation: cases, right answers of every head in both directions, and of every offset."""
     return relation_evidence(collect_answers(encoder, resources.treebank))

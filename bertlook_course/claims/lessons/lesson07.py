@@ -17,7 +17,7 @@ from ..evidence import evidence
 
 
 # --- evidence ------------------------------------------------------------------------------------------
-@evidence("antecedents", version=1)
+@evidence("antecedents", version=1, unit="documents")
 def antecedents(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each document and kind of mention: cases, and right answers of every head and every rule."""
     documents = coreference_documents(resources.treebank)

@@ -12,7 +12,7 @@ from ..evidence import evidence
 
 
 # --- evidence ------------------------------------------------------------------------------------------
-@evidence("families", version=1)
+@evidence("families", version=1, unit="pairs of texts")
 def families(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each pair of texts: distances between all heads, nats a token, and what the rule for labels asks for."""
     from bertlook_teach.model import iter_attention

@@ -280,7 +280,7 @@ def finished(every: Iterable[LayerScores | MixScores | LayerProbe]) -> None:
         )
 
 
-@evidence("layers", version=5)
+@evidence("layers", version=5, unit="documents")
 def layer_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Documents with the counts of all four tasks, then fits with their mixes."""
     found = fitted(encoder, resources.treebank)

@@ -119,7 +119,7 @@ def _measure(encoder, texts) -> dict[str, object]:
     return found | {"layer": layer_effects(scorer, batches)}
 
 
-@evidence("head effects", version=1)
+@evidence("head effects", version=1, unit="sentences")
 def effects(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence, 15 % of it masked: its loss, what is added without each head (in both ways) and each layer, and the
     derivative of the loss by each head's gate, with its sign and without."""
@@ -134,7 +134,7 @@ def effects(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
         yield {"loss": base[i], "signed": gates[i], "paper": np.abs(gates[i]), **changes}
 
 
-@evidence("pruning curves", version=1)
+@evidence("pruning curves", version=1, unit="sentences")
 def pruning(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence: what is added to its loss when 0, 20, ..., 100 % of the heads are off, ranked by I_h on the pairs.
 

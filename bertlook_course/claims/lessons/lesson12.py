@@ -166,7 +166,7 @@ def head_quantities(data: KeywordData) -> dict[str, np.ndarray]:
     }
 
 
-@evidence("key scores", version=2)
+@evidence("key scores", version=2, unit="texts")
 def key_scores(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each text what its heads say; for those that report also what was fitted on the others."""
     found = measured(encoder, resources)

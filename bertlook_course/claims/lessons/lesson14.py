@@ -156,7 +156,7 @@ def _compared(encoder, other) -> tuple[CheckpointComparison, Matching]:
     return replace(found, cross=None), found.matching()
 
 
-@evidence("cues before and after", version=1)
+@evidence("cues before and after", version=1, unit="sentences")
 def cues(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """For each sentence with a negation: hits and words pointing at the cue of every head, before, tuned on negation, tuned on control
     (a first axis for the seed), and the same with another word as the cue; words in a scope; words told to be in or out."""

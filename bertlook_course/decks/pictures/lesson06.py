@@ -234,8 +234,8 @@ def uncounted_picture(deck: Deck) -> Picture:
         f'<rect x="{c(x)}" y="{c(y)}" width="{c(grid.across)}" height="{c(grid.down)}" fill="none" stroke="{SELECTED}" stroke-width="5"/>'
     )
     said = (
-        f"A cell: per cent of a head's attention that is not counted, as it goes to [CLS], [SEP] or the word itself. Mean {removed.mean():.0f} %, "
-        f"{removed.min():.0f} to {removed.max():.0f} % by head of {deck.subject}. Framed: the best head for pobj."
+        f"A cell: per cent of a head's attention that is not counted, as it goes to [CLS], [SEP] or the word itself. Heads of {deck.subject}: "
+        f"{removed.mean():.0f} % on average, from {removed.min():.0f} to {removed.max():.0f} %. Framed: the best head for pobj."
     )
     return Picture(body, _WIDE, grid.bottom + 4, "What is not counted", said, _EM, wide=True)
 

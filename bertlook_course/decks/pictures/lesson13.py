@@ -47,10 +47,11 @@ IMAGES = (
     ("Drifters (. , [MASK])", "their gaze drives the deep layers", ((4, 1), (4, 2), (4, 3))),
 )
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
-# What was not tried as it was registered, by claim and by whether it was published.
+# What was not tried as it was registered, or shows less than it seems to, by claim and by whether it was published.
 _SUBSTITUTES = {
-    ("13-sep-haven", False): "documents drawn, not sentences as registered: a weak verdict",
-    ("13-looks-where-it-matters-less", True): "12 layer means, not heads as registered",
+    ("13-sep-haven", False): "documents drawn, not sentences: weak",
+    ("13-three-phases", True): "smooth curves pass, too (slide 12)",
+    ("13-looks-where-it-matters-less", True): "12 layer means, not heads",
 }
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
@@ -235,7 +236,7 @@ def trial_picture(
         for a, b in zip(ours, published)
     )
     caption = (
-        f"{decided} Question mark: undecided, and why; on the line: the interval includes it. "
+        f"{decided} Question mark: undecided, and why; on the line: in the interval. "
         f"p: corrected for eleven claims.{_starred([*ours, *published])}"
     ).strip()
     return Picture(

@@ -27,6 +27,7 @@ from ..results.claims import (
     model_name,
     needs_text,
     twin_cell,
+    units,
     value_cell,
 )
 
@@ -71,7 +72,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
         top += high
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
     caption = (
-        f"{counts_sentence(verdicts)} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
+        f"{counts_sentence(verdicts, units(verdicts))} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
         f"{model_name(verdicts)}, 95 % interval{'; grey square: random twin' if any(map(has_twin, verdicts)) else ''}."
     )
     if any(verdict.claim.below and not np.isnan(verdict.value) for verdict in verdicts):

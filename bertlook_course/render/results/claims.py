@@ -150,14 +150,27 @@ def _footnote(verdict) -> str:
     )
 
 
-def counts_sentence(verdicts: Sequence) -> str:
+def counts_sentence(verdicts: Sequence, unit: str = "inputs") -> str:
     """How many inputs report, and how many chose heads and layers; a range where the claims differ."""
     reported = sorted({verdict.n for verdict in verdicts if verdict.n})
     chose = sorted({verdict.n_choice for verdict in verdicts if verdict.n and verdict.n_choice})
     if not reported:
         return ""
     choice = f"; heads and layers chosen on {_span(chose)} others" if chose else ""
-    return f"n = {_span(reported)} inputs{choice}."
+    return f"n = {_span(reported)} {unit}{choice}."
+
+
+def units(verdicts: Sequence) -> str:
+    """What n counts on the course's own corpora: ``"sentences"``, ``"documents or paragraphs"``."""
+    found = {
+        "layers or heads"
+        if "published" in verdict.model
+        else getattr(verdict.claim.collect, "unit", "inputs")
+        for verdict in verdicts
+        if verdict.n
+    }
+    *others, last = sorted(found) or ["inputs"]
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def tags_sentence(verdicts: Sequence) -> str:

@@ -64,7 +64,7 @@ function createTally(host, get, emit) {
   function update() {
     setType(root, get("font_size"));
     const [lesson, question, shown] = [get("lesson"), get("question"), get("shown")];
-    words.textContent = `Predict: votes such as ${lesson}-${question}${letters()[0]}`;
+    words.textContent = `Predict: votes such as ${letters().slice(0, 2).join(" ")}`;
     if (input.value !== get("votes")) input.value = get("votes");
     show.textContent = shown ? "hide" : "show the room";
     show.setAttribute("aria-pressed", String(shown));

@@ -83,8 +83,7 @@ class Tally(anywidget.AnyWidget):
         return count_votes(self.votes, self.lesson, self.question, dict(self.choices))
 
     def _repr_mimebundle_(self, **kwargs):
-        rows = [[f"{self.lesson}-{self.question}{letter}", meaning] for letter, meaning in self.choices]
-        table = TextTable(["code", "prediction"], rows)
+        table = TextTable(["letter", "prediction"], self.choices)
         return page_bundle(self, table._repr_html_()) | table._repr_mimebundle_()
 
     def __repr__(self) -> str:

@@ -101,13 +101,10 @@ class Picture:
     def _drawn(self, size: str, style: str = "") -> str:
         w, h, em = coordinate(self.width), coordinate(self.height), self.font_size
         label = ". ".join(filter(None, [self.badge, self.title, self.sentence]))
-        body = (
-            [f'<rect width="{w}" height="{h}" rx="6" fill="{PAPER}"/>', *self.body]
-            if self.title
-            else self.body
-        )
-        kind = f'font-family="{escape(FONT, quote=True)}" font-size="{coordinate(em)}"'
-        if not self.title:  # a figure of matplotlib: its marks are linked, its type is set in each text
+        body, kind = self.body, f'font-family="{escape(FONT, quote=True)}" font-size="{coordinate(em)}"'
+        if self.title:
+            body = [f'<rect width="{w}" height="{h}" rx="6" fill="{PAPER}"/>', *body]
+        else:  # a figure of matplotlib: its marks are linked, its type is set in each text
             kind = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
             style = ";".join(filter(None, [style, "stroke-linejoin:round;stroke-linecap:butt"]))
         styled, marked = f' style="{style}"' if style else "", ""
@@ -135,7 +132,8 @@ class Picture:
 
     def with_badge(self, badge: str) -> Picture:
         """The picture with its badge, with which its caption begins, too; an empty one changes nothing."""
-        return replace(self, badge=badge, caption=f"{badge}. {self.beneath}") if badge else self
+        said = f"{badge}. {self.beneath[:1].upper()}{self.beneath[1:]}"
+        return replace(self, badge=badge, caption=said) if badge else self
 
     def at(self, across: str) -> Picture:
         """The picture at a width in CSS, such as ``"max(500px, 40vw)"``, so that it grows with the screen it is shown on."""
