@@ -24,6 +24,7 @@ PAGE, CARD, KEPT = Path("docs/results.md"), Path("data/model/MODEL_CARD.md"), Pa
 QUOTED = {
     "EWT, Stanford": "### Specimen on EWT dev, Stanford scheme (converted)",
     "LitBank": "### LitBank, 100 novels, candidates: earlier mentions",
+    "GUM": "### GUM dev, candidates: earlier mentions",
     "pronoun pairs": "### Pronoun pairs",
     "probes": "## Probes: what all heads know together",
     "layers: word classes": "### Word classes",

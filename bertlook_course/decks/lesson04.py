@@ -151,7 +151,7 @@ class Deck(LessonDeck):
             }
             short.append(length < 0.25)
             said.append(
-                f"in layer {layer + 1} of {subject(model)}, that of {SINKS[kind]} is {length:.2f} times as long as others' "
+                f"in layer {layer + 1} of {subject(model)} the vector of {SINKS[kind]} is {length:.2f} times as long as the others' "
                 f"({weights[0][layer]:.2f} of the weights, {added[0][layer]:.2f} of what is added)"
             )
         answer = f"{'Yes' if all(short) else 'Not everywhere'}: {'; '.join(said)}. Bands: 95 %, n = {self.n_texts} texts."
@@ -329,7 +329,17 @@ class Deck(LessonDeck):
 
     def answer_table(self) -> TextTable:
         """What would be small if [SEP] gathered, or if attention rested there, and whether it is."""
-        base = f"{self.own_in_base:.2f}", "near 0", f"{self.published_ratio[self.base_layer]:.2f}", "-", "-"
+        weight, added = (
+            float(published_norm_share("sep", weights=w)[self.base_layer]) for w in (True, False)
+        )
+        length = added / weight / ((1 - added) / (1 - weight))
+        base = (
+            f"{self.own_in_base:.2f}",
+            f"{length:.2f}",
+            f"{self.published_ratio[self.base_layer]:.2f}",
+            "-",
+            "-",
+        )
         body = []
         for (who, what, key, statistic, line), printed, said in zip(LOOKS, base, self.came_out):
             ours, twin = "-", "-"
@@ -354,18 +364,24 @@ class Deck(LessonDeck):
         far = self._there("zeroing", turn)[0]
         return f"{said}A unit of weight on it does little; but much lies there: without it the others turn {far:.1f} times as far."
 
-    @property
-    def spread(self) -> str:
-        """What comes from [SEP] in the single heads that give it half of their weight or more."""
+    @cached_property
+    def from_sep(self) -> tuple[np.ndarray, np.ndarray]:
+        """The share of [SEP] in the weights of each head and in what it adds, over all texts: (layer, head)."""
         values = self.ours["norms"].values
         weight, added = (
             {kind: values[f"{name}_{kind}"].mean(axis=0) for kind in KINDS if f"{name}_{kind}" in values}
             for name in ("weight", "added")
         )
-        rests = weight["sep"] / sum(weight.values()) >= 0.5
+        return weight["sep"] / sum(weight.values()), added["sep"] / sum(added.values())
+
+    @property
+    def spread(self) -> str:
+        """What comes from [SEP] in the single heads that give it half of their weight or more."""
+        weight, added = self.from_sep
+        rests = weight >= 0.5
         if not rests.any():
             return "no head gives `[SEP]` half of its weight."
-        left = 100 * (added["sep"] / sum(added.values()))[rests]
+        left = 100 * added[rests]
         return f"{rests.sum()} heads with half their weight on `[SEP]` take {left.min():.0f} to {left.max():.0f} % of what they add from it ({self.n_texts} texts)."
 
     def answer(self) -> Picture:

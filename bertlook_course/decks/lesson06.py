@@ -237,7 +237,7 @@ class Deck(LessonDeck):
         shown = [name for name in printed if name in self.stanford]
         shown.sort(key=lambda name: -self.stanford[name].gain)
         series = {self.name: _gains(self.stanford, shown)}
-        series["BERT-base, printed"] = {name: printed[name] for name in shown}
+        series["BERT-base, authors' code"] = {name: printed[name] for name in shown}
         return figure_picture(
             gain_figure(series, shown),
             f"For {len(self.winners)} of {len(self.scored)}, the whole line (95 %, over documents) right of 0"
@@ -339,10 +339,11 @@ class Deck(LessonDeck):
         )
 
     def limits(self) -> str:
-        """What the accuracies leave out besides how sure a head was, a list in Markdown."""
+        """What the accuracies leave out, a list in Markdown."""
         return (
+            f"- **How sure the head was.** On average {100 * self.answers.removed.mean():.0f} % of the attention is not counted.\n"
             "- **That the model uses it.** Looking is not needing: lesson 11 switches heads off.\n"
-            "- **That it is grammar.** An object is also near, and predictable. An offset is the simplest rival.\n"
+            "- **That it is grammar.** An object is also near, and predictable.\n"
             f"- **Other texts.** These are {len(self.treebank)} sentences by one author."
         )
 
@@ -365,14 +366,14 @@ class Deck(LessonDeck):
             }
 
         some = (
-            f"{len(self.winners)} of {len(self.scored)} relations have one in {self.name}"
+            f"{len(self.winners)} of {len(self.scored)} relations have one"
             if self.winners
             else "No relation surely has one"
         )
         return answer_picture(
             {
                 "In general, no head does.": row(whole, "all"),
-                f"{some}. Objects:": row(dobj, "dobj"),
+                f"{some}: objects.": row(dobj, "dobj"),
                 "A top score says little.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
                     "random twin, chosen elsewhere": share(rare.twin, rare.twin_low, rare.twin_high),

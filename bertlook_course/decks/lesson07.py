@@ -41,6 +41,7 @@ from .pictures.lesson07 import pronoun_pairs_picture
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs
+_PAIRS = ("Winogender", "GAP", "WinoBias")  # as docs/results.md names sets of pronouns with two candidates
 
 
 # --- what was recorded and published -------------------------------------------------------------------------
@@ -190,11 +191,10 @@ class Deck(LessonDeck):
         unmeasured = self.not_measured(books, "on novels")
         if books is None:
             return unmeasured.strip()
-        nearest, match, sieves, head = (f"{one.value:.1f}" for one in _on_novels(books).values())
-        return (
-            f"{unmeasured}LitBank, 100 novels, n = {_n_on_novels(books)}: {books.whose}'s best head {head} %, "
-            f"*nearest* {nearest}, *head match* {match}, four sieves {sieves} ({books.page})."
-        )
+        more = self.quoted("GUM")
+        mixed = more is not None and more.model == books.model
+        said = f"novels (LitBank) {_said_of_all(books)}{f'; GUM, many kinds of text, {_said_of_all(more)}' if mixed else ''}"
+        return f"{unmeasured}{books.whose}'s best head and the four sieves elsewhere, per cent: {said}."
 
     def points_picture(self) -> Picture:
         """Rules and best heads on one scale: BERT-base as printed, and two models on our texts, or one on novels too."""
@@ -215,7 +215,7 @@ class Deck(LessonDeck):
             return figure_picture(
                 points_figure(panels),
                 f"{said}, {short_title(self.beside)} {_behind_sieves(other)}. n = {of['nearest'].n} and {other['nearest'].n}: "
-                "a text is cut where a model's 128 wordpieces end.",
+                "each model reads 128 wordpieces of a text.",
             )
         books = measured_of(self.encoder, "LitBank")
         if books is None:
@@ -224,15 +224,15 @@ class Deck(LessonDeck):
         there.append(("random twin", *books.value("best head of the random twin", "all").share))
         return figure_picture(
             points_figure(panels | {"… on LitBank": there}),
-            f"{said}. LitBank: {books.whose}, {_n_on_novels(books)} cases of 100 novels ({books.page}).",
+            f"{said}. LitBank: {books.whose}, {_cases(books)} cases of 100 novels ({books.page}).",
         )
 
     def head_maps(self) -> dict[str, np.ndarray]:
         """In per cent, how often each head finds the antecedent: among earlier mentions, and among all words."""
         nearest = f"{100 * self.of['nearest'].accuracy:.0f} %"
         return {
-            f"earlier mentions, nearest: {nearest}": 100 * self.rate,
-            "all words": 100 * self.found.heads["open"].mean(axis=0),
+            f"per cent found among earlier mentions (nearest: {nearest})": 100 * self.rate,
+            "per cent found among all words": 100 * self.found.heads["open"].mean(axis=0),
         }
 
     def said_heads_above(self) -> str:
@@ -241,7 +241,7 @@ class Deck(LessonDeck):
             (self.rate > self.of[rule].accuracy).sum() for rule in ("nearest", "head match", "four sieves")
         )
         return (
-            f"{nearest} of {self.rate.size} heads find more than *nearest*, {match} more than *head match*, "
+            f"Of {len(self.found)} mentions, {nearest} of {self.rate.size} heads find more than *nearest*, {match} more than *head match*, "
             f"{sieves} more than *four sieves*."
         )
 
@@ -309,7 +309,7 @@ class Deck(LessonDeck):
         meaning[f"{self.name}, pairs"] = share(pairs.both.max(), *pairs.interval)
         clearly = self.gains["nearest"].low > 0
         knows = "no" if fails else "a little" if above < 10 else "often"
-        rules = {f"baseline: {rule}": rule for rule in self.gains if rule != "head match"}
+        rules = {f"baseline: {rule}": rule for rule in self.gains}
         return answer_picture(
             {
                 "BERT-base's 5-4 knows more than distance.": {
@@ -319,34 +319,29 @@ class Deck(LessonDeck):
                 f"{self.Subject}'s best head {'beats' if clearly else 'does not clearly beat'} nearest.": {
                     name: share(of[row].accuracy, of[row].low, of[row].high)
                     for name, row in ({f"{self.name}'s best head": "best head"} | rules).items()
+                    if row != "head match"
                 },
                 f"By meaning alone: {knows}.": meaning,
             },
-            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, on which the head was chosen.{self._said_novels()}",
+            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs that chose the head.",
             model=self.name,
         )
 
-    def _said_novels(self) -> str:
-        books = measured_of(self.encoder, "LitBank")
-        if books is None:
-            return ""
-        novels = _on_novels(books)
-        return f" On novels (LitBank): {books.whose}'s head {novels['best head'].value:.1f} %, nearest {novels['nearest'].value:.1f} %."
-
     def said_on_larger_sets(self) -> str:
-        """What docs/results.md says of Winogender and GAP, of the model or, under its own name, of the one beside it."""
+        """What docs/results.md says of larger sets of pronouns, of the model or, under its own name, of the one beside it."""
         names = self.quoted("pronoun pairs")
         unmeasured = self.not_measured(names, "on larger sets")
         if names is None:
             return unmeasured.strip()
-        gender, gap, nearer = (
-            names.value(row, column)
-            for row, column in (("Winogender", "best head"), ("GAP", "best head"), ("GAP", "nearer"))
+        heads, nearer = ([names.value(data, who) for data in _PAIRS] for who in ("best head", "nearer"))
+        beaten = sum(head.low > rule.high for head, rule in zip(heads, nearer))
+        said = "; ".join(
+            f"{data} {head.value:.0f} and {rule.value:.0f} (n = {names.cell(data, 'n')})"
+            for data, head, rule in zip(_PAIRS, heads, nearer)
         )
-        clearly = gender.low > 50 and gap.low > nearer.high
         return (
-            f"{unmeasured}**On larger sets it {'does' if clearly else 'does not in all'}.** {names.whose}'s best head is right in {gender} (Winogender, "
-            f"n = {names.cell('Winogender', 'n')}) and {gap} (GAP, n = {names.cell('GAP', 'n')}; the nearer name: {nearer}; {names.page})."
+            f"{unmeasured}**On {beaten} of {len(_PAIRS)} larger sets it does.** {names.whose}'s best head and the nearer candidate, "
+            f"per cent: {said}."
         )
 
 
@@ -370,9 +365,15 @@ def _on_novels(books: MeasuredTable) -> dict[str, Measured]:
     return {name: books.value(row, "all") for name, row in zip(_PREDICTORS, rows, strict=True)}
 
 
-def _n_on_novels(books: MeasuredTable) -> str:
+def _cases(table: MeasuredTable) -> str:
     """How many cases there are: "all (n = 14,738)" is the column's name."""
-    return books.column("all").partition("n = ")[2].rstrip(")")
+    return table.column("all").partition("n = ")[2].rstrip(")")
+
+
+def _said_of_all(table: MeasuredTable) -> str:
+    """The best head and the strongest rule on all mentions."""
+    found = _on_novels(table)
+    return f"{found['best head'].value:.1f} and {found['four sieves'].value:.1f} (n = {_cases(table)})"
 
 
 # --- what the model answers to sentences that differ in their ends ----------------------------------------------

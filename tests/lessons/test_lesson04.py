@@ -201,7 +201,7 @@ def test_a_vote_shows_its_axis_first_and_the_answers_letter_afterwards(specimen,
     assert "figcaption" not in axis._repr_html_()
     drawn = pictures.came_out_picture(deck)
     assert drawn.numbers[0].rows and drawn.svg.count(">yes<") == deck.came_out.count("yes")
-    fading = list(pictures.faded_pictures(specimen, "We saw the small bird.", *deck.sep_head).values())
+    fading = list(pictures.faded_pictures(deck, "We saw the small bird.", *deck.sep_head).values())
     shares = [[int(n) for n in re.findall(r"(\d+) %", one.sentence)] for one in fading]
     assert all(weight >= added for weight, added in shares[:2]) and len(fading) >= 2
 

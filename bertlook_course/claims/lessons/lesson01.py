@@ -44,7 +44,7 @@ def pretraining_scores(encoder) -> dict[str, float | int | str]:
         of the first, over texts; ``commonest``: the rule's piece;
         ``follows``: the share of ``n_pairs`` pairs of adjoining sentences that are told from a pair with a wrong second sentence.
     """
-    return cached("pre-training scores", (encoder,), lambda: _score(encoder), version=1)
+    return cached("pre-training scores", (encoder,), lambda: _score(encoder), version=2)
 
 
 def _score(encoder) -> dict[str, float | int | str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bertlook_teach.measures import value_norms
-from bertlook_teach.model import Encoder, extract_attention, head_label, output_projection, parse_head_label
+from bertlook_teach.model import extract_attention, head_label, output_projection, parse_head_label
 from bertlook_teach.views import (
     INK,
     KEY_TITLE,
@@ -199,8 +199,9 @@ def came_out_picture(deck: Deck) -> Picture:
 
 
 # --- one sentence in one head -----------------------------------------------------------------------------------
-def faded_pictures(encoder: Encoder, sentence: str, layer: int, head: int) -> dict[str, Picture]:
+def faded_pictures(deck, sentence: str, layer: int, head: int) -> dict[str, Picture]:
     """Weights and, beside them, weighted norms: of a head, and of the two that look at [SEP] where least and most of it is kept."""
+    encoder = deck.encoder
     seen = extract_attention(encoder, sentence, vectors=True)
     lengths = value_norms(seen, output_projection(encoder))
     added = seen.weights * lengths[:, :, None, :]
@@ -232,7 +233,10 @@ def faded_pictures(encoder: Encoder, sentence: str, layer: int, head: int) -> di
             for side in sides
         )
         body = [*left, f'<g transform="translate({right:.0f} 0)">', *other, "</g>"]
-        said = f"Head {head_label(*about['head'])}: of its weights {got[place]:.0%} go to [SEP]; of what it adds {kept[place]:.0%} comes from there."
+        said = (
+            f"Head {head_label(*about['head'])}, this sentence: of its weights {got[place]:.0%} go to [SEP]; of what it adds "
+            f"{kept[place]:.0%} comes from there. Over {deck.n_texts} longer texts: {deck.from_sep[1][place]:.0%}."
+        )
         found[name] = Picture(
             body,
             right + sides[1].width - 76,

@@ -270,7 +270,7 @@ def said_left_out() -> str:
     table = published_table_2()
     other, better = sorted(table[name].all for name in ("head match", "four sieves"))
     return (
-        f"**{letter(better, [30, 50, 65])}**: {better:.0f} %, more than the head. The other one reaches "
+        f"**{letter(better, [30, 50, 65])}**: the four sieves reach {better:.0f} %, more than the head; head match reaches "
         f"{other:.0f} %. Both are in the same table."
     )
 
@@ -289,9 +289,9 @@ def rivals_as_printed() -> Picture:
     """The rules that a head has to beat, and what that would show, at their height in Table 2."""
     table = published_table_2()
     shows = {
-        "nearest": "beaten: more than distance",
+        "nearest": "beaten: more than the nearest",
         "head match": "beaten: more than the same word",
-        "four sieves": "not beaten: only agreement?",
+        "four sieves": "not beaten: only these rules?",
     }
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
     best = table["best head"]
