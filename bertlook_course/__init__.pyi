@@ -17,6 +17,7 @@ from .analyses import negation as negation
 from .analyses import patterns as patterns
 from .analyses import probing as probing
 from .analyses import syntax as syntax
+from .analyses.anatomy import by_hand as by_hand
 from .claims import Resources as Resources
 from .claims import collect_evidence as collect_evidence
 from .claims import decide as decide

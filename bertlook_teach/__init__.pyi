@@ -6,7 +6,6 @@ from . import stats as stats
 from . import views as views
 from .measures import profile_heads as profile_heads
 from .model import Attention as Attention
-from .model import by_hand as by_hand
 from .model import extract_attention as extract_attention
 from .model import head_label as head_label
 from .model import iter_attention as iter_attention

@@ -17,7 +17,7 @@ NAMES = [
     "bertlook_teach.Attention",
     "bertlook_teach.HeadMap",
     "bertlook_teach.HeadExplorer",
-    "bertlook_teach.by_hand",
+    "bertlook_course.by_hand",
     "bertlook_teach.measures.offset_attention",
     "bertlook_teach.measures.attention_rollout",
     "bertlook_teach.measures.Profile",

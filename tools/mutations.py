@@ -29,7 +29,7 @@ BREAKS = [
     ("bertlook_teach/stats/paired_tests.py", "np.maximum.accumulate(stepped)", "stepped", "stats"),
     ("bertlook_course/metrics/metrics.py", "below = 2 * tp + fp + fn", "below = 2 * tp + fp", "stats"),
     ("bertlook_teach/model/words.py", "(membership / xp.sum(membership, axis=0)).T", "membership.T", "model"),
-    ("bertlook_teach/model/by_hand.py", "(centred**2).mean(", "(centred**2).sum(", "model"),
+    ("bertlook_course/analyses/anatomy/by_hand.py", "(centred**2).mean(", "(centred**2).sum(", "measures"),
     ("bertlook_teach/model/numpy_bert.py", "np.float32(self.config.layer_norm_eps)", "np.float32(1e-3)", "model"),
     ("bertlook_teach/model/head_names.py", "return int(layer) - 1, int(head) - 1", "return int(layer) - 1, int(head)", "model"),
     ("bertlook_course/corpora/documents.py", "places = document_numbers(sentences) % 2", "places = np.arange(len(sentences)) % 2", "corpora"),

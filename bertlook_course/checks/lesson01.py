@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertlook_teach.model import Attention, attention_scores, head_label, softmax, weighted_values
+from bertlook_teach.model import Attention, head_label
 
+from ..analyses.anatomy import attention_scores, softmax, weighted_values
 from .answers import (
     ArrayCheck,
     Check,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bertlook_teach.model import softmax
-
+from ..analyses.anatomy import softmax
 from .answers import ChoiceCheck, FunctionCheck, NumberCheck
 from .cases import close, f1, of_run, words_of
 from .sheet import keep_sheet

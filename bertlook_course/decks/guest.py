@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from bertlook_teach.views import Picture
 
-from ..claims import Verdict, collect_evidence
+from ..claims import HOLDS, Verdict, collect_evidence
 from ..corpora import load_treebank
 from ..published import published_layers, published_norm_share, published_table_1
 from ..render import (
     Estimate,
     answer_picture,
+    claim_picture,
     figure_picture,
     gain_figure,
+    has_twin,
     interval_curves,
     layer_curves,
     signed_gain,
     zones_picture,
 )
 from . import lesson06
-from .common import LessonDeck, letter
+from .common import LessonDeck, letter, subject
 from .lesson04_norms import KINDS, idle_head
 
-_MEANING = {"dobj": "direct objects", "nn": "nouns before nouns"}
+_MEANING = {  # of the labels of relations
+    "dobj": "object of a verb",
+    "det": "determiner",
+    "pobj": "object of a preposition",
+    "ccomp": "clause as an object",
+    "mark": "word that opens a clause",
+    "poss": "possessor",
+    "nsubj": "subject",
+    "auxpass": "auxiliary, passive",
+    "aux": "auxiliary",
+    "advmod": "adverb",
+    "all": "all relations",
+    "prt": "particle of a verb",
+    "amod": "adjective",
+    "prep": "preposition",
+    "nn": "noun before a noun",
+}
 _FLATTERING = "25 cases"
+
+
+def _plain(relation: str) -> str:
+    """A relation in words, with its label."""
+    return f"{_MEANING[relation]} ({relation})" if relation in _MEANING else relation
 
 
 class Deck(LessonDeck):
@@ -37,15 +61,31 @@ class Deck(LessonDeck):
         """Verdicts on the claims of lesson 06."""
         return lesson06.Deck(self.encoder, self.twin, load_treebank()[:300]).verdicts
 
+    def claims_picture(self, *keys: str) -> Picture:
+        """Some claims with their verdicts, and in the caption how many hold and which rows have a twin beside them."""
+        verdicts = self.verdicts_on(*keys)
+        picture = claim_picture(verdicts)
+        hold = sum(one.verdict == HOLDS for one in verdicts)
+        said = "Both hold" if hold == len(verdicts) == 2 else f"{hold} of {len(verdicts)} hold"
+        rows = [str(k) for k, one in enumerate(verdicts, 1) if has_twin(one)]
+        where = f" (row {' and '.join(rows)})" * (0 < len(rows) < len(verdicts))
+        caption = picture.caption.replace("grey square: random twin", f"grey square{where}: random twin")
+        return replace(picture, caption=f"{said} in {self.subject}. {caption}")
+
+    def whose_guesses(self, guesser) -> str:
+        """Whose guesses the slide shows."""
+        kind = "the course's own small BERT" if guesser.name == "specimen" else "a model"
+        return f"Here {subject(guesser)} guesses: {kind} of {guesser.n_layers} layers with {guesser.n_heads} heads."
+
     def said_looks(self, attention, layer: int, head: int) -> str:
-        """Which word each *the* and *on* of a text gives most in a head; special tokens are left out."""
+        """Which word each *the* and *on* of a text gives most in a head, of all that it gives."""
         tokens, looks = attention.tokens, attention.head(layer, head)
         words = [i for i, token in enumerate(tokens) if not token.startswith("[")]
         most = {i: max(words, key=lambda key: looks[i, key]) for i in words if tokens[i] in ("the", "on")}
         said = "; ".join(
             f"*{tokens[i]}* gives *{tokens[key]}* {100 * looks[i, key]:.0f} %" for i, key in most.items()
         )
-        return f"In order: {said}. Special tokens are left out."
+        return f"{said}. Shares of the row; special tokens are hidden."
 
     def det_picture(self, *, voted: bool) -> Picture:
         """How often the next word is the noun of a determiner, beside BERT-base's best head: the axis of the vote, or the answer on it."""
@@ -56,7 +96,7 @@ class Deck(LessonDeck):
             "baseline: next word": Estimate(row.baseline, form=".1f"),
             "BERT-base, 8-11": Estimate(row.accuracy, form=".1f"),
         }
-        said = f"The head itself adds {row.accuracy - row.baseline:.1f} points (Clark et al. 2019)."
+        said = f"Head 8-11 of BERT-base finds {row.accuracy} %, {row.accuracy - row.baseline:.1f} points more (Clark et al. 2019)."
         return zones_picture(
             zones, measured, f"{letter(row.baseline, list(zones.values()))}: {row.baseline} %. {said}"
         )
@@ -66,12 +106,15 @@ class Deck(LessonDeck):
         gains = lesson06.printed_gains()
         first, *_, last = gains
         most, least = (signed_gain(gains[name], 1) for name in (first, last))
+        figure = gain_figure(
+            {"BERT-base, best of 288": {_plain(name): gain for name, gain in gains.items()}},
+            [_plain(name) for name in gains],
+        )
+        figure.axes[0].set_xlabel("points above the best distance")  # the names leave no room for more
         return figure_picture(
-            gain_figure(
-                {"BERT-base, best of 288": gains},
-                list(gains),
-            ),
-            f"Most: {first} ({_MEANING[first]}) {most} points; least: {last} ({_MEANING[last]}) {least}.",
+            figure,
+            f"As printed, without n or intervals (Clark et al. 2019, output of the authors' code). Most: {first} {most} points; "
+            f"least: {last} {least}.",
         )
 
     def best_picture(self, *, voted: bool) -> Picture:
@@ -82,7 +125,7 @@ class Deck(LessonDeck):
         seems = 100 * lesson06.flattery()[_FLATTERING][-1]
         measured = {
             "by chance, best of 288": Estimate(seems, form=".0f"),
-            "the same on new cases": Estimate(10, form=".0f"),
+            "the same head, new cases": Estimate(10, form=".0f"),
         }
         said = f"{letter(seems, list(zones.values()))}: {seems:.0f} %. Nobody cheats: the maximum of many noisy numbers is large."
         return zones_picture(zones, measured, said)
@@ -122,12 +165,12 @@ class Deck(LessonDeck):
         """[SEP]'s share of BERT-base's weights and of what is added, by layer."""
         curves = {
             "of the weights": published_norm_share("sep", weights=True),
-            "of the weighted norms": published_norm_share("sep"),
+            "of what is added (weight times length)": published_norm_share("sep"),
         }
         weights, norms, layer = self._in_base()
         return figure_picture(
             layer_curves(curves, ylabel="share of [SEP]", size=(9.8, 3.8), font_size=18),
-            f"BERT-base (Kobayashi et al. 2020, read off a figure): {weights} of the weights in layer {layer}, "
+            f"[SEP] in BERT-base (Kobayashi et al. 2020, read off a figure): {weights} of the weights in layer {layer}, "
             f"{norms} of what is added.",
         )
 
@@ -142,7 +185,7 @@ class Deck(LessonDeck):
         layer = int(means["weight"][sink].argmax())
         weight, norm = (one[sink][layer] / sum(one[kind][layer] for kind in KINDS) for one in means.values())
         return (
-            f"`[{sink.upper()}]` in {self.subject}, layer {layer + 1}: **{weight:.2f}** of the weights, **{norm:.2f}** of what is "
+            f"The same for `[{sink.upper()}]` in {self.subject}, layer {layer + 1}: **{weight:.2f}** of the weights, **{norm:.2f}** of what is "
             f"added (n = {found.n} texts)."
         )
 
@@ -152,18 +195,18 @@ class Deck(LessonDeck):
         seems = lesson06.flattery()[_FLATTERING][-1]
         return answer_picture(
             {
-                "It shows one head in one text. A habit needs many, and a rival.": {
+                "A picture shows one head in one text. A habit needs many texts and a rule to compare with.": {
                     "BERT-base's best head, dobj": Estimate(row.accuracy / 100),
                     "baseline: best fixed distance": Estimate(row.baseline / 100),
                 },
-                "The best of many, with no rival, proves nothing.": {
+                "The best of many heads proves nothing until it is compared.": {
                     "by chance: the best of 288": Estimate(seems),
                     "by chance: each head": Estimate(0.1),
                 },
-                "Looking is not taking, nor needing.": {
+                "Looking at a token is not taking from it.": {
                     "BERT-base, [SEP] of the weights": Estimate(float(weights)),
                     "BERT-base, of what is added": Estimate(float(norms)),
                 },
             },
-            f"dobj: objects of verbs (Clark et al. 2019). 25 cases, simulated. [SEP] in layer {layer} (Kobayashi et al. 2020).",
+            f"Not by itself. dobj: objects of verbs (Clark et al. 2019). Row 2: 25 cases, simulated. [SEP] in layer {layer} (Kobayashi et al. 2020).",
         )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bertlook_teach.model import Attention
 from bertlook_teach.views import Picture
 
-from ..claims import HOLDS, Verdict, find_misconceptions
-from ..render import Estimate, answer_picture
+from ..claims import FAILS, HOLDS, Verdict, find_misconceptions
+from ..render import Estimate, answer_picture, claim_picture
 from .common import short_title
 from .pictures.lesson00 import models_picture
 
@@ -36,9 +38,12 @@ def on_trial() -> list:
 
 def models(specimen, live) -> Picture:
     """The models of the course as grids of heads; ``live`` reads what is typed first."""
-    shown = [("specimen", specimen.n_layers, specimen.n_heads, "small enough to take apart")]
+    shown = [
+        ("specimen", specimen.n_layers, specimen.n_heads, "reads what you type; small enough to take apart")
+    ]
     if live.name != specimen.name:
-        shown.append((short_title(live), live.n_layers, live.n_heads, "reads what you type"))
+        purpose = "reads what you type" + "; a published model" * (live.name == "minilm")
+        shown.append((short_title(live), live.n_layers, live.n_heads, purpose))
     shown.append(("BERT-base", 12, 12, "the papers' model: printed numbers, and a recording"))
     return models_picture(shown)
 
@@ -65,6 +70,13 @@ def to_its_noun(attention: Attention) -> np.ndarray:
     return np.asarray(attention.weights)[:, :, places, [i + 1 for i in places]].mean(axis=-1)
 
 
+def decided(found: Verdict) -> Picture:
+    """The row of the ledger that the class was asked about, and the letter that it amounts to."""
+    said = {HOLDS: "A: it holds.", FAILS: "B: it does not hold."}.get(found.verdict, "C: we cannot tell.")
+    picture = claim_picture([found])
+    return replace(picture, caption=f"{said} {picture.caption}")
+
+
 def answer(attention, found: Verdict, encoder) -> Picture:
     """What it takes to say that a head looks at something.
 
@@ -83,7 +95,7 @@ def answer(attention, found: Verdict, encoder) -> Picture:
     share = Estimate(found.value, found.low, found.high)
     return answer_picture(
         {
-            "One head looks from “the” to its noun.": {
+            "One head looks from “the” to its noun, here the next word.": {
                 f"BERT-base 8-11, “the” to “{attention.tokens[place + 1]}”": Estimate(weight)
                 for place, weight in zip(places, weights)
             },
@@ -92,5 +104,6 @@ def answer(attention, found: Verdict, encoder) -> Picture:
                 "its random twin": Estimate(found.twin),
             },
         },
-        f"Above: one sentence, recorded. Below: {found.n} texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
+        f"Above: one sentence, recorded; both nouns are also the next word, and lesson 6 asks whether the head beats “the next word”. Below: "
+        f"{found.n} texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
     )

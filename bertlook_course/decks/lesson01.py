@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ from ..render import (
     answer_picture,
     beside,
     cards_picture,
+    claim_picture,
+    counted_units,
+    counts_sentence,
     describe_gallery,
     figure_picture,
     render_gallery,
@@ -98,10 +102,11 @@ def said_lines(attention, label: tuple[int, int], at: Sequence[int]) -> str:
         for i, w in enumerate(looking)
     ]
     most = [
-        f"from {which}*{tokens[query]}* to **{tokens[weights[query].argmax()]}** ({weights[query].max():.2f})"
-        for which, query in zip(order, at)
+        f"{which}*{tokens[query]}* {'' if k else 'gives most '}to **{tokens[weights[query].argmax()]}** ({weights[query].max():.2f})"
+        for k, (which, query) in enumerate(zip(order, at))
     ]
-    return f"Most goes {', '.join(most)}."
+    said = ", ".join(most)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def said_scores(scores: np.ndarray, tokens: Sequence[str], at: int) -> str:
@@ -143,7 +148,11 @@ def same_picture(ours: np.ndarray, models: np.ndarray) -> Picture:
     same = np.allclose(
         ours, models, rtol=0, atol=1e-5
     )  # how much less than that, each processor rounds for itself
-    said = "Yes: no weight differs by 0.00001" if same else f"No: a weight differs by {apart.max():.5f}"
+    said = (
+        "Yes: no weight differs by as much as 0.00001"
+        if same
+        else f"No: a weight differs by {apart.max():.5f}"
+    )
     maps = {"our six lines": (ours, ""), "the model": (models, ""), "difference": (apart, "")}
     return small_maps(maps, f"{said}. One scale for all three.")
 
@@ -166,7 +175,7 @@ def readings_picture(attention) -> Picture:
     maps = {
         "BERT looks both ways": (both, f"head {head_label(*broad)}"),
         "as in GPT: back only": (back, f"{head_label(*broad)}, later tokens hidden"),
-        "A sink: [SEP]": (weights[sink], f"head {head_label(*sink)}: {100 * share:.0f} %"),
+        "A sink: [SEP]": (weights[sink], f"{head_label(*sink)}: {100 * share:.0f} % goes to [SEP]"),
     }
     who = "The specimen" if attention.model == "specimen" else model_title(attention.model)
     said = f"{who} on “{SHORT}”; rows look, columns are looked at."
@@ -296,6 +305,25 @@ class Deck(LessonDeck):
                 for name, (best, low, high) in self.habits.items()
             ],
             f"Mean and 95 % interval over the {n} sentences that had no part in the choice.",
+        )
+
+    def claim_picture(self, shown: Sequence) -> Picture:
+        """`bertlook_course.render.claim_picture`, with the texts of each row: only some of them choose a head."""
+        picture, counts = claim_picture(shown), {}
+        for row, verdict in enumerate(shown, 1):
+            chose = (
+                f"its head was chosen on {verdict.n_choice} others"
+                if verdict.n_choice
+                else "no head was chosen"
+            )
+            if verdict.n:
+                counts.setdefault(f"n = {verdict.n} {counted_units([verdict])}; {chose}.", []).append(
+                    str(row)
+                )
+        said = [f"Row{'s' * (len(rows) > 1)} {' and '.join(rows)}: {count}" for count, rows in counts.items()]
+        before = counts_sentence(shown, counted_units(shown))
+        return (
+            replace(picture, caption=picture.caption.replace(before, " ".join(said), 1)) if said else picture
         )
 
     def answer(

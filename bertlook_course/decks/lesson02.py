@@ -10,6 +10,7 @@ import numpy as np
 
 from bertlook_teach.measures import PATTERNS, closing_sep_pairs, next_word_pairs
 from bertlook_teach.model import Attention, extract_attention, head_label
+from bertlook_teach.stats import ratio_interval
 from bertlook_teach.views import LINE, MUTED, SELECTED, Picture, text
 
 from ..analyses.anatomy import (
@@ -34,7 +35,7 @@ from ..render import (
     line_looks,
     small_maps,
 )
-from .common import LessonDeck, letter, short_title
+from .common import LessonDeck, letter, short_title, subject
 from .pictures.lesson02 import moved
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
@@ -132,7 +133,7 @@ class Deck(LessonDeck):
         return TextTable(
             header,
             body,
-            f"Heads chosen on every second of {self.ours.n} pairs of texts, measured on the other {self.n_report}.",
+            f"Each head was chosen on {self.ours.n - self.n_report} of the {self.ours.n} pairs of texts and measured on the other {self.n_report}.",
         )
 
     def best_picture(self) -> Picture:
@@ -140,7 +141,7 @@ class Deck(LessonDeck):
         table, rows = self.best_table(), range(len(self.best), 0, -1)
         figure, axes = _axes((9.8, 4.7))
         shares = [share.value.mean for _, share in self.best.values()]
-        axes.plot(shares, rows, "D", mfc="white", color=MUTED, ms=10, label="share")
+        axes.plot(shares, rows, "D", mfc="white", color=MUTED, ms=10, label=f"{self.name}, share")
         mean, reach = _with_reach([excess.value for excess, _ in self.best.values()])
         label = f"{self.name}, excess over the null model [95 %]"
         axes.errorbar(mean, rows, xerr=reach, capsize=5, label=label, **_look(self.name))
@@ -179,13 +180,15 @@ class Deck(LessonDeck):
         names = ("next", "sep to cls", "last sep to cls")
         _, every, both, last = fair_head(values["next, excess"], *(values[name] for name in names))
         row = neuron_view(vig, *where, vig.n_tokens - 1)
-        top = sorted(zip(row.weights, row.tokens), reverse=True)[:3]
-        looks = ", ".join(f"{token} ({weight:.2f})" for weight, token in top)
+        top = np.argsort(-np.asarray(row.weights), kind="stable")[:3]
+        looks = ", ".join(f"{_which(row.tokens, at)} ({row.weights[at]:.2f})" for at in top)
+        share = last.value.mean
+        found = "Yes" if share > 0.5 else "In part" if share > 0.1 else "Hardly"
         titles = "all tokens, to the next", "from both [SEP], to [CLS]", "from the last [SEP], to [CLS]"
         return TextTable(
             [f"head {head_label(*where)}", f"{self.name}, share [95 %]"],
             [[title, Estimate(*found.value, ".3f")] for title, found in zip(titles, (every, both, last))],
-            f"The last [SEP] gives [CLS] {100 * last.value.mean:.1f} % (n = {every.n} pairs). In Vig's pair it looks at {looks}.",
+            f"{found}: the last [SEP] gives [CLS] {100 * share:.1f} % (n = {every.n} pairs). In Vig's pair it looks at {looks}.",
         )
 
     # ---- segments ---------------------------------------------------------------------------------------------
@@ -212,6 +215,13 @@ class Deck(LessonDeck):
             for name, report in zip((self.name, "twin"), self.switches)
         ]
 
+    def _lost_share(self) -> tuple[float, float]:
+        """The interval of the share of the preference that is lost: a ratio of sums over the same pairs."""
+        values = collect_evidence("segment ids", self.encoder, self.resources).values
+        standard, zeros = (values[name][(slice(1, None, 2), *self.bag)] for name in ("standard", "zeros"))
+        totals = np.stack([standard - zeros, standard - values["chance"][1::2]], axis=1)
+        return ratio_interval(totals, within=(-np.inf, np.inf))
+
     def switch_picture(self) -> Picture:
         """The share in the own text, with segment ids and with zeros in their place."""
         ours = self.switches[0]
@@ -220,7 +230,11 @@ class Deck(LessonDeck):
         if ours.standard.low <= ours.chance.mean:
             said = "There is no preference to lose."
         else:
-            said = f"{letter(lost, [1, 50, 95])}: without segment ids {max(lost, 0):.0f} % of its preference (above chance) is lost."
+            low, high = (100 * end for end in self._lost_share())
+            said = (
+                f"{letter(lost, [1, 50, 95])}: without segment ids {max(lost, 0):.0f} % [{low:.0f}, {high:.0f}] of its preference "
+                "(above chance) is lost."
+            )
         names = {**_SEGMENTS, "difference": "difference", "chance": "chance"}
         table = TextTable(
             ["share in its own text", *self._switched()],
@@ -250,7 +264,7 @@ class Deck(LessonDeck):
             words = np.flatnonzero(~np.array(read.special))
             maps[title] = read.head(*self.bag)[np.ix_(words, words)], f"bag-of-words score {scores[-1]:.2f}"
         said = (
-            f"Head {head_label(*self.bag)}: with all zeros the blocks on the diagonal, each text with itself, "
+            f"Head {head_label(*self.bag)} of {self.subject}: with all zeros the blocks on the diagonal, each text with itself, "
             f"{'fade' if scores[1] < scores[0] else 'stay'}. Rows look."
         )
         return small_maps(maps, said, words=[read.tokens[i] for i in words], size=(9.8, 4.2))
@@ -264,7 +278,10 @@ class Deck(LessonDeck):
         if self.others:
             theirs = self.others["same_word"].value.mean
             same[f"{short_title(self.beside)}, same word"] = Estimate(theirs, form=".3f")
-        missed = "" if "same_word" in self.clear else f"; in {self.subject} the same word does not"
+        missed = "" if "same_word" in self.clear else "; the same word does not"
+        if missed and self.others and self.others["same_word"].value.low > CLEAR:
+            missed = f"; the same word does only in {subject(self.beside)}"
+        beat = f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} patterns beat theirs"
         return answer_picture(
             {
                 "A picture alone can mislead.": {
@@ -278,7 +295,7 @@ class Deck(LessonDeck):
                     ),
                     "random twin": Estimate(self.twins["next"].value.mean),
                 },
-                f"{len(self.clear)} of {len(PATTERNS)} patterns beat theirs{missed}.": same,
+                f"{beat}{missed}.": same,
             },
             f"Below the first row: excess over the null model in {self.n_report} pairs that had no part in choosing the heads; {CLEAR:g} is needed.",
         )
@@ -302,19 +319,20 @@ class Deck(LessonDeck):
             f"{self.name}, {name}, {head_label(*where)}": Estimate(found.trained * size, form=".1f")
             for name, (where, found) in self.bases.items()
         }
-        used, pairs = (
-            self.theirs.values[f"sep {what}"][1::2].sum(axis=0) for what in ("dimensions", "pairs")
-        )
-        twins = used / np.maximum(pairs, 1) * size
         sep, following = (need.value for need in needs.values())
         found = letter(sep / following, [0.8, 1.25], "ABC")
-        needs["random twin, to [SEP], its heads"] = Estimate(
-            twins.mean(), twins.min(), twins.max(), ".1f", "({} to {})"
-        )
+        for key, name in (("sep", "to [SEP]"), ("next", "to the next word")):
+            used, pairs = (
+                self.theirs.values[f"{key} {what}"][1::2].sum(axis=0) for what in ("dimensions", "pairs")
+            )
+            twins = used / np.maximum(pairs, 1) * size
+            needs[f"random twin, {name}, its heads"] = Estimate(
+                twins.mean(), twins.min(), twins.max(), ".1f", "({} to {})"
+            )
         return answer_picture(
             {f"{found}: {answers[found]}.": needs},
-            f"Dimensions, of {size}, for 90 % of the margin; mean of {len(self.few)} pairs of texts. Last row: mean of the twin's heads "
-            "(fewest to most). They need few too, untrained: needing few proves nothing.",
+            f"Dimensions, of {size}, for 90 % of the margin. {self.Subject}: mean of {len(self.few)} pairs of texts; twin: mean of all its heads "
+            f"(fewest to most), {self.n_report} pairs. Untrained heads need few as well, so needing few proves nothing.",
         )
 
     def basis_table(self) -> TextTable:
@@ -407,6 +425,16 @@ class Deck(LessonDeck):
             f"Score of the same text minus score of the other text, mean of {len(self.few)} pairs: {whole:+.2f}, "
             f"and {without:+.2f} with all zeros. {needed}",
         )
+
+
+def _which(tokens: Sequence[str], at: int) -> str:
+    """A token of a text, and which one of its kind if there are several: ``"the second “store”"``."""
+    places = [place for place, token in enumerate(tokens) if token == tokens[at]]
+    number = places.index(at)
+    if len(places) == 1:
+        return f"“{tokens[at]}”"
+    ordinal = ("first", "second", "third")[number] if number < 3 else f"{number + 1}th"
+    return f"the {ordinal} “{tokens[at]}”"
 
 
 # --- drawing -----------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -57,6 +58,22 @@ def _top(who: str, curve: np.ndarray) -> str:
     return f"{who} is highest in layer {curve.argmax() + 1} ({curve.max():.3f})"
 
 
+def _at_most(who: str, curve: np.ndarray) -> str:
+    return f"{who} at most {curve.max():.2f} (layer {curve.argmax() + 1})"
+
+
+def _starts(curves: Mapping[str, np.ndarray]) -> str:
+    """Which models look broadly in layer 1, and which are nowhere sharper than there."""
+    sharp = [who for who, curve in curves.items() if curve.argmin() == 0]
+    broad = [who for who in curves if who not in sharp]
+    said = "; ".join(
+        f"{' and '.join(names)} {'start' if len(names) > 1 else 'starts'} {how}"
+        for names, how in ((broad, "broad"), (sharp, "sharp"))
+        if names
+    )
+    return f"{said[:1].upper()}{said[1:]}."
+
+
 def _from_end_to_end(who: str, curve: np.ndarray) -> str:
     """Broad, sharp, broad again, or not: the first layer, the lowest, and the last one."""
     lowest = int(curve.argmin())
@@ -108,11 +125,19 @@ class Deck(LessonDeck):
         return np.array([len(self.encoder.tokenizer(*pair)["input_ids"]) for pair in load_pairs()])
 
     def layer_picture(
-        self, measure: str, ylabel: str, printed, name: str = CLARK, uniform: str = "", say=_top, aside=None
+        self,
+        measure: str,
+        ylabel: str,
+        printed,
+        name: str = CLARK,
+        uniform: str = "",
+        say=_top,
+        aside=None,
+        first=None,
     ) -> Picture:
         """A measure by layer: of the models and the twin with intervals, of BERT-base as printed, and of uniform attention.
 
-        ``aside(figure)`` draws more beside the curves, and says what.
+        ``aside(figure)`` draws more beside the curves, and says what; ``first(curves)`` says what to see before the numbers.
         """
         ours = {self.name: self.profile.layer_mean(measure)}
         curves = {self.subject: self.profile.layer_mean(measure)[0]}
@@ -123,11 +148,16 @@ class Deck(LessonDeck):
         level = float(self.profile.mean(uniform).mean()) if uniform else None
         line = ("uniform attention", level) if uniform else None
         figure = interval_curves(ours, published={name: printed}, baseline=line, ylabel=ylabel)
-        said = "; ".join(say(who, curve) for who, curve in (curves | {"BERT-base": printed}).items())
+        curves |= {"BERT-base": printed}
+        said = "; ".join(say(who, curve) for who, curve in curves.items())
+        opening = f"{first(curves)} " if first else ""
         bands = f" Bands: 95 %, n = {self.profile.n} texts" + (f"; uniform {level:.3f}." if uniform else ".")
         source = " BERT-base: Clark et al. 2019." if name == CLARK else ""
         more = f" {aside(figure)}" if aside else ""
-        return figure_picture(figure, f"{ylabel}: {said}.{bands}{source}{more}")
+        return figure_picture(
+            figure,
+            f"{opening}{ylabel[:1].upper() + ylabel[1:] if first else ylabel}: {said}.{bands}{source}{more}",
+        )
 
     # ---- neighbours -------------------------------------------------------------------------------------------
 
@@ -199,7 +229,7 @@ class Deck(LessonDeck):
         """What a head gives each offset."""
         near = {-1: "previous", 0: "self", 1: "next"}
         values = [self.profile.mean(near.get(o, f"offset{o:+d}"))[layer, head] for o in OFFSETS]
-        title = f"Head {head_label(layer, head)} (n = {self.profile.n})"
+        title = f"{self.name}, head {head_label(layer, head)} (n = {self.profile.n})"
         even = float(self.profile.mean("self, uniform").mean())
         return render_offset_bars(np.array(values), title=title, baseline=even)
 
@@ -213,7 +243,7 @@ class Deck(LessonDeck):
                 label = head_label(*head).replace("-", "‑")
                 row.append(replace(_of_head(reported, name, *head), after=f", {label}"))
             even = self.halves[1].mean(name + ", uniform").mean()
-            body.append([*row, Estimate(even, form=".3f")])
+            body.append([*row, Estimate(even, form=".4f")])
         return TextTable(
             ["to", f"{self.name}, best head", "random twin, best head", "uniform (baseline)"],
             body,
@@ -332,11 +362,13 @@ class Deck(LessonDeck):
         def draw(figure) -> str:
             named = [token if hidden else "" for token, hidden in zip(seen.tokens, seen.special)]
             map_beside(figure, weights, named, f"BERT-base, layer {layer + 1}")
-            figure.set_figheight(figure.get_figheight() - 0.6)  # room for the lines that are said of the map
-            return f"Map: {recording.badge}, mean of its heads on “{' / '.join(DOGS)}”; SEP → SEP {own:.2f}."
+            figure.set_figheight(figure.get_figheight() - 0.2)  # room for what is said of the map
+            return f"Map: one recorded input, mean of the layer's heads; its [SEP] give {own:.2f} to [SEP]."
 
         return {
-            title: self.layer_picture(key, title, published_layers(key), uniform="sep, uniform", aside=draw)
+            title: self.layer_picture(
+                key, title, published_layers(key), uniform="sep, uniform", say=_at_most, aside=draw
+            )
             for title, key in (("SEP → SEP", "sep_to_sep"), ("other → SEP", "other_to_sep"))
         }
 
@@ -364,7 +396,12 @@ class Deck(LessonDeck):
         }
         return {
             "all tokens": self.layer_picture(
-                "entropy_normalized", "entropy / ln n", base["entropy_clark"], SCALED, say=_from_end_to_end
+                "entropy_normalized",
+                "entropy / ln n",
+                base["entropy_clark"],
+                SCALED,
+                say=_from_end_to_end,
+                first=_starts,
             ),
             "from [CLS]": self.layer_picture(
                 "cls_normalized", "entropy from [CLS] / ln n", base["entropy_from_cls"], SCALED
@@ -377,25 +414,20 @@ class Deck(LessonDeck):
         """The lesson's answer."""
         n_heads = self.encoder.n_layers * self.encoder.n_heads
         best, low, high, twin, learnt = self._learnt_next()
-        together = replace(
-            self.profile,
-            sums={
-                end: sum(self.profile.sums[key + end] for key in ("cls", "sep", "punct")).mean(
-                    axis=(1, 2), keepdims=True
-                )
-                for end in ("", ", uniform")
-            },
-        )
-        marks, even = ([float(value[0]) for value in together.layer_mean(end)] for end in ("", ", uniform"))
+        marks, even = (_to_marks(self.profile, end) for end in ("", ", uniform"))
+        to_marks = {f"{self.name}, all heads": Estimate(*marks)}
+        if self.other is not None:
+            to_marks[f"{short_title(self.beside)}, all heads"] = Estimate(*_to_marks(self.other))
+        head = head_label(*best_index(self.halves[0].mean("next")))
         wide, one = np.exp(self.profile.mean("entropy")), ".0f"
         return answer_picture(
             {
                 f"{len(self.neighbour_heads)} of {n_heads} heads look mostly at a neighbour{', and that is learnt' if learnt else ''}.": {
-                    f"{self.name}, next token": Estimate(best, low, high),
-                    "random twin": Estimate(twin),
+                    f"{self.name}, {head}, next token": Estimate(best, low, high),
+                    "random twin, best head": Estimate(twin),
                 },
-                f"{'Most' if marks[0] > 0.5 else 'Much'} goes to special tokens and punctuation.": {
-                    f"{self.name}, all heads": Estimate(*marks),
+                f"In {self.subject} {'most' if marks[0] > 0.5 else 'much'} goes to special tokens and punctuation.": {
+                    **to_marks,
                     "baseline: uniform": Estimate(even[0]),
                 },
                 "Some look narrowly, some broadly.": {
@@ -404,7 +436,8 @@ class Deck(LessonDeck):
                     "baseline: the whole text": Estimate(self.lengths.mean(), form=one, after=" tokens"),
                 },
             },
-            f"The most that one layer gives goes to {self._said_sinks()}.".replace("`", ""),
+            f"n = {self.profile.n} texts; first row: {self.halves[1].n}. The largest share of a single layer "
+            f"goes to {self._said_sinks()}.".replace("`", ""),
         )
 
     def _said_sinks(self) -> str:
@@ -412,7 +445,7 @@ class Deck(LessonDeck):
         return (
             said
             if self.other is None
-            else f"{said}, to {_token(sink_of(self.other))} in {subject(self.beside)}"
+            else f"{said} and to {_token(sink_of(self.other))} in {subject(self.beside)}"
         )
 
     # ---- behind the end ---------------------------------------------------------------------------------------
@@ -442,6 +475,12 @@ class Deck(LessonDeck):
         shares = [float(one.mean("previous")[self.best_previous]) for one in few]
         label = head_label(*self.best_previous)
         return bootstrap_picture(shares, axis=f"attention to the previous token, head {label}")
+
+
+def _to_marks(profile: Profile, end: str = "") -> list[float]:
+    """What all heads together give special tokens and marks, with its interval."""
+    sums = sum(profile.sums[key + end] for key in ("cls", "sep", "punct")).mean(axis=(1, 2), keepdims=True)
+    return [float(value[0]) for value in replace(profile, sums={"marks": sums}).layer_mean("marks")]
 
 
 def _of_head(profile: Profile, measure: str, layer: int, head: int) -> Estimate:

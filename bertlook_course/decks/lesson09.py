@@ -135,11 +135,13 @@ class Deck(LessonDeck):
     def nearest_answer(self) -> str:
         """The letter of the answer, and both shares."""
         own, chance = self.same_layer[0][0], self.chance
+        twin, low, _ = self.same_layer[1]
+        above = "lie above chance, too: heads of one layer read the same vectors"
         answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
         return (
             f"The answer for {self.subject}: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
-            f"layer, against {100 * chance:.0f} % by chance. The random twin's "
-            f"{100 * self.same_layer[1][0]:.0f} % mean little: its heads hardly differ at all (slide 14)."
+            f"layer, against {100 * chance:.0f} % by chance. The random twin's {100 * twin:.0f} % "
+            f"{above if low > chance else 'are no more than chance'}. But its heads hardly differ at all (slide 14)."
         )
 
     def family_picture(self) -> Picture:
@@ -162,9 +164,9 @@ class Deck(LessonDeck):
                 self.labels.ravel(),
                 layers=self.layers,
             ),
-            f"{'Mostly' if named > 0.5 else 'Mostly not'}: {100 * named:.0f} % of the {n_same} closest pairs are in one layer, by chance "
-            f"{100 * self.chance:.0f} %; {across}. Closest: {self.names[first]} and {self.names[second]}, "
-            f"{self.distances[first, second]:.3f} nats a token; half of all pairs are under {np.median(between):.3f}.",
+            f"{'Most do' if named > 0.5 else 'Most do not'}: of the {n_same} closest pairs {100 * named:.0f} % are in one layer (chance "
+            f"{100 * self.chance:.0f} %), {across}. Closest: {self.names[first]} and {self.names[second]}, "
+            f"{self.distances[first, second]:.3f} nats a token; half of all pairs: under {np.median(between):.3f}. Labels: slide 10.",
         )
 
     # ---- maps ---------------------------------------------------------------------------------------------
@@ -172,8 +174,9 @@ class Deck(LessonDeck):
     def stress_introduction(self) -> str:
         """What a map in the plane cannot keep."""
         return (
-            f"**Multidimensional scaling** moves points until the distances drawn, {len(self.names) - 1} for each head, fit those "
-            "measured, by least squares. What is left over is the **stress**: 0 perfect, .05 good, .1 fair, **.2 poor** (Kruskal 1964)."
+            "**Multidimensional scaling** moves the points until the drawn distances fit the measured ones as well as possible (least "
+            f"squares). Each head has {len(self.names) - 1} distances, and a plane cannot keep them all. What is left over is the "
+            "**stress**: 0 perfect, .05 good, .1 fair, **.2 poor** (Kruskal 1964)."
         )
 
     def loner(self) -> tuple[int, int]:
@@ -201,8 +204,8 @@ class Deck(LessonDeck):
                 [f"{k}-D", *(Estimate(values[i]) for values in stresses.values())]
                 for i, k in enumerate(DIMENSIONS)
             ],
-            f"In two dimensions the stress of {self.subject}'s map is {stresses[self.name][1]:.2f}. In one to four dimensions its "
-            "distances are distorted least, shuffled ones most."
+            f"In two dimensions the stress of {self.subject}'s map is {stresses[self.name][1]:.2f}. {self.Subject}'s distances fit best in "
+            "every number of dimensions; the same distances, shuffled, fit worst."
             if ordered
             else "The stress of maps of one to four dimensions.",
         )
@@ -275,7 +278,7 @@ class Deck(LessonDeck):
             "twin, layers": (self.twin_distances, self.layers),
             "twin, behaviours": (self.twin_distances, self.twin_labels.ravel()),
         }
-        rows, close = [], []
+        rows, close, apart = [], [], []
         for name, (matrix, groups) in sides.items():
             try:
                 found = measures.group_test(matrix, groups)
@@ -284,7 +287,9 @@ class Deck(LessonDeck):
                 continue
             within, between = (Estimate(value, form=".3f") for value in (found.within, found.between))
             rows.append([f"{name}, p {found.p:.3f}", within, between])
-            close += [name.removeprefix("the ")] if found.p < 0.05 else []
+            whose, _, by = name.partition(", ")
+            if whose == self.name:
+                (close if found.p < 0.05 else apart).append(f"of one {by.removesuffix('s')}")
         labelled = [(labels != "unlabelled").sum() for labels in (self.labels, self.twin_labels)]
         same = len({*self.twin_labels.ravel()}) == 1
         twins = (
@@ -295,8 +300,19 @@ class Deck(LessonDeck):
         return TextTable(
             ["groups", "within", "between"],
             rows,
-            f"Heads of one group are closer to each other (p < .05): {'; '.join(close) or 'nowhere'}. Mean distance, nats a token; p: 999 shuffles of the labels over the heads. "
-            f"{labelled[0]} heads of {self.subject} have a behaviour; {twins}. n = {N_TEXTS} texts.",
+            f"{self._said_groups(close, apart)} {labelled[0]} heads have a behaviour; {twins}. Mean distance, nats a token; p: 999 "
+            f"shuffles of the labels over the heads. n = {N_TEXTS} texts.",
+        )
+
+    def _said_groups(self, close: list[str], apart: list[str]) -> str:
+        """Which groups are closer than chance makes them."""
+        if not close:
+            return f"Heads of {self.subject} are not closer in a group than outside it: {' or '.join(apart)}."
+        but = f", but not heads {' or '.join(apart)}" if apart else ""
+        found = f"In {self.subject}, heads {' and heads '.join(close)} are closer to each other than to others{but}."
+        expected = "of one behaviour" in close
+        return (
+            found + " By behaviour we expect that: labels and distances come from the same maps." * expected
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -307,12 +323,11 @@ class Deck(LessonDeck):
             name: values[1::2] for name, values in self.seen[self.encoder].values.items()
         }  # the others chose
         resting = [_resting(reporting, weights) for weights in stats.draws(len(reporting["sep"]))]
-        [nearest] = self.verdicts_on("nearest-same-layer")
         now = _resting(reporting, np.ones(len(reporting["sep"])))
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
-            f"{now} of {self.labels.size} heads rest on `[SEP]`, {low} to {high} when the texts are drawn again; with {len(reporting['sep'])} texts "
-            f"the interval is a little wider. Row 1 is the share minus chance; the twin has {nearest.twin:.2f}. Slide 5 has {N_TEXTS} texts."
+            f"Row 1: the share minus chance. Row 2: {now} of {self.labels.size} heads rest on `[SEP]`, {low} to {high} when the texts are "
+            "drawn again."
         )
 
     def verdict_count(self) -> str:
@@ -331,7 +346,11 @@ class Deck(LessonDeck):
             )
         return answer_picture(
             {
-                "The nearest head is in the same layer more often than by chance."
+                (
+                    "The nearest head is mostly in the same layer."
+                    if own[1] > 0.5
+                    else "A head's nearest head is in its own layer more often than by chance."
+                )
                 if own[1] > self.chance
                 else "The nearest head: in the same layer?": {
                     self.name: share(*own),
@@ -339,16 +358,24 @@ class Deck(LessonDeck):
                     "random twin": share(*untrained),
                     "chance": share(self.chance),
                 },
-                "Most heads are of no simple kind."
-                if left > 0.5
-                else "Most heads are of a simple kind.": labels | {"BERT-base, no label": share(base_left)},
-                "A map shows it roughly.": {
+                "Few heads have a simple label." if left > 0.5 else "Most heads have a simple label.": labels
+                | {"BERT-base, no label": share(base_left)},
+                f"A flat map is {'only rough' if self.map.stress >= 0.1 else 'good'}.": {
                     f"{self.name}, stress": Estimate(self.map.stress),
                     "random twin, stress": Estimate(self.twin_map.stress),
                 },
             },
-            f"The stress is {_how_good(self.map.stress)}. BERT-base's labels come in part from a treebank. The twin's heads are nearly "
-            "alike, so which is nearest says little (slide 14).",
+            f"{self._alike()}The stress is {_how_good(self.map.stress)}. The twin's heads are nearly alike (slide 14).",
+        )
+
+    def _alike(self) -> str:
+        """Some heads that do the same thing: the closest pair, and the commonest of the labels that name a target."""
+        first, second = closest_pair(self.distances)
+        said = f"Nearest in {self.subject}: {self.names[first]} and {self.names[second]}"
+        kinds = Counter(label for label in self.labels.ravel() if label not in (measures.UNLABELLED, "broad"))
+        [(kind, count)] = kinds.most_common(1) or [("", 0)]
+        return (
+            f"{said}; the largest group with one label: {count} {kind} heads. " if count > 1 else f"{said}. "
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------

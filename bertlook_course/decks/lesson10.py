@@ -18,6 +18,7 @@ from ..render import (
     Estimate,
     TextTable,
     answer_picture,
+    count_verdicts,
     depth_figure,
     depth_panels_figure,
     describe_curves,
@@ -29,9 +30,6 @@ from ..render import (
 from .common import LessonDeck, letter, short_title
 
 PIPELINE = ("pos", "dep", "coref")  # in the order in which they are said to be solved
-
-
-_TASKS = {"pos": "word classes", "dep": "dependencies", "coref": "antecedents", "entity": "entities"}
 
 
 class Deck(LessonDeck):
@@ -111,7 +109,10 @@ class Deck(LessonDeck):
             f"{NAMES[task]} {self.best[task]}{'' if score.so_far.sure else ' (the gain is not sure)'}"
             for task, score in self.scores.items()
         )
-        return f"Best layer of {self.subject}: {where}. For which would you name a depth?"
+        sure = [NAMES[task] for task, score in self.scores.items() if score.so_far.sure]
+        unsure = [NAMES[task] for task, score in self.scores.items() if not score.so_far.sure]
+        named = f"for {self._listed(sure)}" if sure else "for none"
+        return f"Best layer of {self.subject}: {where}. A depth can be named {named}{f', not for {self._listed(unsure)}' if unsure else ''}."
 
     # ---- mixes, runs, controls ----------------------------------------------------------------------------
 
@@ -119,23 +120,24 @@ class Deck(LessonDeck):
         """What a mix of layers would say if its fit were stopped too early."""
         stopped = self.shown.stopped.f1
         ends = {f"{n} steps": stopped[n] for n in (5, 20)} | {"the end": self.shown.fixed.f1}
-        said = ", ".join(f"{name} {100 * (f1[-1] - f1[0]):+.1f}" for name, f1 in ends.items())
+        *first, last = (f"{100 * (f1[-1] - f1[0]):+.1f}" for f1 in ends.values())
+        most, where = self.shown.fixed.weights.max(), self.shown.fixed.weights.argmax()
         return figure_picture(
             depth_figure(
                 {name: 100 * f1 for name, f1 in ends.items()},
                 xlabel="last layer that the mix may read",
                 size=(9.8, 3.0),
             ),
-            f"Points gained in word classes: {said} (the first two: {self.shown.stopped.why}). The penalties are fixed and ask for small weights: the longer a fit runs, the "
-            "more it reads the one layer that needs the smallest.",
+            f"{self.Subject}, word classes, n = {self.scores['pos'].n_test:,}. One probe, stopped after 5 steps, after 20, and at its end: "
+            f"it gains {', '.join(first)} and {last} points (the first two: {self.shown.stopped.why}). Its fixed penalty favours small "
+            f"weights; given time, the fit moves {100 * most:.0f} % of its mix to layer {where}.",
         )
 
     def stopped_sentence(self) -> str:
-        """What the mix says at its end, and with penalties that were chosen."""
-        fixed, chosen = self.shown.fixed, self.shown.chosen
+        """What the mix says with penalties that were chosen, beside the best layer alone."""
         return (
-            f"At its end that is layer {fixed.weights.argmax()} ({100 * fixed.weights.max():.0f} % of the mix). With penalties **chosen on training documents** it gains **{100 * chosen.gain:+.1f}**; "
-            f"the best layer alone **{self.gains['pos']:+.1f}**."
+            f"With penalties **chosen on training documents**, the finished fit gains **{100 * self.shown.chosen.gain:+.1f}** points; the best "
+            f"layer alone gains **{self.gains['pos']:+.1f}**."
         )
 
     @property
@@ -172,19 +174,41 @@ class Deck(LessonDeck):
         """The best layer beside the random twin, a list of words and the commonest label."""
         rows = []
         for task, rivals in self.shown.rivals.items():
-            both = [Counts(s[task].so_far.counts[-1]) for s in (self.scores, self.twin_scores)]
+            own, twin = (s[task].so_far.counts for s in (self.scores, self.twin_scores))
+            both = [Counts(counts) for counts in (own[-1], own[0], twin[-1])]
             simple = (Estimate(100 * rival.f1, form=".0f") for rival in rivals)
             rows.append([NAMES[task], *map(f1_cell, both), *simple])
         return TextTable(
-            ["best layer", f"{self.name} [95 %]", "random twin [95 %]", "word list", "commonest label"],
+            [
+                "best layer",
+                f"{self.name} [95 %]",
+                "embeddings [95 %]",
+                "random twin [95 %]",
+                "word list",
+                "commonest label",
+            ],
             rows,
             f"{self._said_above(rows)}F1 in per cent; n = {self.said_n()} cases. Word list: each form's commonest label; for coreference, "
             "whether the words match.",
         )
 
     def _said_above(self, rows) -> str:
-        above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, *rest in rows)
-        return f"The layers: in {above} of {len(rows)} tasks {self.subject} is above all three rivals; above the embeddings, see slide 12. "
+        above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, _, *rest in rows)
+        unsure = [NAMES[task] for task, score in self.scores.items() if not score.so_far.sure]
+        return (
+            f"{'Not the probe alone' if above else 'The probe'}: in {above} of {len(rows)} tasks {self.subject} beats all three rivals, in "
+            f"{len(rows) - len(unsure)} surely its own embeddings, too{f' (not sure: {self._listed(unsure)})' if unsure else ''}. "
+        )
+
+    @staticmethod
+    def _listed(names) -> str:
+        """Names in a sentence.
+
+        >>> Deck._listed(["POS"]), Deck._listed(["POS", "Entities", "Coreference"])
+        ('POS', 'POS, Entities and Coreference')
+        """
+        *others, last = names
+        return f"{', '.join(others)} and {last}" if others else last
 
     def made_up_sentence(self) -> str:
         """How well labels that were made up can be learnt."""
@@ -227,7 +251,7 @@ class Deck(LessonDeck):
                 f"{NAMES[task]} "
                 + (f"**{layer:.1f}**" if np.isfinite(layer) else "**none, the gain is not sure**")
             )
-        ours = f"Expected layers of {self.subject}: {', '.join(ours)}."
+        ours = f"{self.Subject}: {', '.join(ours)}."
         wanted = ("word classes", "relations", "coreference")
         tables = {name: measured_of(self.encoder, f"layers: {name}") for name in wanted}
         if None in tables.values():
@@ -236,9 +260,13 @@ class Deck(LessonDeck):
             f"{NAMES[task]} **{table.cell('model', 'expected layer')}**"
             for task, table in zip(PIPELINE, tables.values())
         )
-        return f"{ours} Those of {tables['relations'].whose} on more data, EWT and GUM: {theirs}."
+        return f"{ours} On more data, EWT and GUM ({tables['relations'].whose}): {theirs}."
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
+
+    def verdict_count(self) -> str:
+        """How many claims hold, and what decides them."""
+        return f"{count_verdicts(self.verdicts)} What decides them: `{self.claims_command}`, or the handout."
 
     def limits(self) -> str:
         """What a probe of a layer does not show."""
@@ -259,18 +287,20 @@ class Deck(LessonDeck):
         """The lesson's answer."""
         (_, tie, _), (then, _, _), _ = self.orders.values()
         sure = {task: self.scores[task].so_far.sure for task in ("pos", "dep", "coref", "entity")}
-        unsure = [_TASKS[task] for task, is_sure in sure.items() if not is_sure]
+        unsure = [NAMES[task] for task, is_sure in sure.items() if not is_sure]
+        numbers = {1: "One task gains", 2: "Two tasks gain", 3: "Three tasks gain"}
+        number = numbers.get(len(sure) - len(unsure), "No task surely gains")
         return answer_picture(
             {
-                "Each gains from the layers, if little."
+                "All four tasks gain from the layers."
                 if not unsure
-                else f"Most gain from the layers; perhaps not {' and '.join(unsure)}.": {
-                    _TASKS[task] + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
+                else f"{number} from the layers; {self._listed(unsure)}: not sure.": {
+                    NAMES[task] + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
                     for task in sure
                 },
                 "A pipeline? Two of the tasks tie." if tie > 0.5 else "A pipeline?": {
                     "the first two tie": Estimate.per_cent(tie, after=" %"),
-                    "antecedents come last": Estimate.per_cent(then, after=" %"),
+                    "Coreference comes last": Estimate.per_cent(then, after=" %"),
                 },
             },
             f"Points gained by the best layer; the twin's: {self._twin_gains(list(sure))}. BERT-base's released scores put the three in the pipeline's "
@@ -321,9 +351,11 @@ def large_answer() -> str:
 def base_answer() -> str:
     """The expected layer of word classes in BERT-base, and both models' shares of their depth."""
     pos, large = published_probing("BERT-base")["POS"], published_probing("BERT-large")["POS"]
+    coref, large_coref = (published_probing(model)["Coreference"] for model in ("BERT-base", "BERT-large"))
     return (
         f"**{letter(pos.expected, (1.5, 3, 4))}**: {pos.expected:.2f}. **A layer number of one model does not carry over to "
-        f"the other**. As shares of the depth the two agree: {pos.expected / 12:.2f} and {large.expected / 24:.2f}."
+        f"the other**. As shares of the depth the two are close here ({pos.expected / 12:.2f}; BERT-large {large.expected / 24:.2f}), but not "
+        f"for coreference ({coref.expected / 12:.2f}; {large_coref.expected / 24:.2f})."
     )
 
 
@@ -344,7 +376,7 @@ def base_steps() -> str:
     steps = {task: np.diff(curve)[6:] for task, curve in _base_curves().items()}
     latest = max(steps, key=lambda task: steps[task].max())
     return (
-        f"Mostly with the first six. From layer 7 on, the largest step is **{steps[latest].max():.1f} points** ({latest}, layer "
+        f"Most of the gain comes with the first six layers. From layer 7 on, the largest step is **{steps[latest].max():.1f} points** ({latest}, layer "
         f"{steps[latest].argmax() + 7}). What would another fit have "
         "given? Slide 14 asks that of our small model."
     )

@@ -10,6 +10,7 @@ from bertlook_teach import head_label, stats
 from bertlook_teach.views import Picture
 
 from ..analyses import keywords
+from ..claims import FAILS, HOLDS, Verdict
 from ..claims.lessons import lesson12
 from ..metrics import rank_correlation
 from ..render import (
@@ -58,22 +59,29 @@ class Deck(Ranks):
         spread, entropy = (
             rank_correlation(heads["score"].ravel(), heads[kind].ravel()) for kind in ("spread", "entropy")
         )
+        tends = f" and a {'high' if entropy < 0 else 'low'} attention entropy" * (abs(entropy) > 0.2)
         return (
-            f"The answer: **{said}**. A low score means that the maxima vary {'little' if spread > 0 else 'much'}, and goes with a "
-            f"{'high' if entropy < 0 else 'low'} attention entropy; the first two heads of the list have a low one."
+            f"The answer: **{said}**. In {self.subject} a low score goes with maxima that vary {'little' if spread > 0 else 'much'}"
+            f"{tends}. The first two heads of Stefanik's list have a very low entropy."
         )
 
     def thirds_table(self) -> TextTable:
-        """The mean AUC of the third of the heads with the lowest score and of the others."""
-        models = {self.name: self.thirds}
+        """The mean AUC of the third of the heads with the lowest score and of the others, with its interval over texts; the twin's, too."""
+        models = {self.name: self.ours}
         if self.other is not None:
-            models[short_title(self.beside)] = _thirds(self.other)
+            models[short_title(self.beside)] = self.other
+        counts = {name: _order(found).size for name, found in models.items()}
+        models["random twin"] = self.control
+        parts = {name: _thirds_by_text(found) for name, found in models.items()}
         rows = [
-            [who, *(Estimate(values[k], form=".2f") for values in models.values())]
+            [who, *(Estimate(*keywords.mean_with_interval(part[k]), ".2f") for part in parts.values())]
             for k, who in enumerate(("lowest third", "the others"))
         ]
+        of = ", ".join(f"{n // 3} and {n - n // 3} ({name})" for name, n in counts.items())
         return TextTable(
-            ["heads", *models], rows, f"Mean AUC of the heads' maxima, {self.test.n_texts} texts."
+            ["heads", *models],
+            rows,
+            f"Mean AUC of the maxima [95 %], {self.test.n_texts} texts; heads: {of}.",
         )
 
     def scores_picture(self) -> Picture:
@@ -120,7 +128,7 @@ class Deck(Ranks):
             pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9), sharey=True),
             f"A quarter of its heads keeps {self.name} at an AUC of {left[3]:.2f} (all: {left[0]:.2f}) if the worst go first. Without half: "
             f"worst first {half['worst first']}, at random {half['at random']}, best first {half['best first']}. Regression on all heads; "
-            f"a head that is off has its mean everywhere. Ranked on {self.halves}.",
+            f"a head that is removed is replaced by its mean. Right: the twin. Ranked on {self.halves}.",
         )
 
     def tuned_table(self) -> TextTable:
@@ -187,11 +195,12 @@ class Deck(Ranks):
             self._fit(compared, "length"),
             self._fit(compared, "RAKE"),
         ]
+        [predicts] = self.verdicts_on("heads-beat-prior")
         return TextTable(
             ["fitted on one number", "nats a word [95 %]", "F1 [95 %]"],
             rows,
-            f"{'A little' if rows[0][1].high < self.prior else 'Not surely'}; word length needs "
-            f"{'fewer' if rows[2][1].value < rows[0][1].value else 'more'} nats. Fitted on {self.train.n_texts} texts; "
+            f"{'A little' if rows[0][1].high < self.prior else 'Not surely'}: {100 * (1 - rows[0][1].value / self.prior):.0f} % of the "
+            f"nats are saved{_beside_line(predicts)}. Word length alone needs {'fewer' if rows[2][1].value < rows[0][1].value else 'more'}. Fitted on {self.train.n_texts} texts; "
             f"{self.test.n_texts} others, {len(self.test.words):,} words. F1, from top "
             f"to bottom: {', '.join(f'{row[2].value:.2f}' for row in rows)}.",
         )
@@ -234,17 +243,35 @@ def _by_head(found: lesson12.Measured) -> dict[str, np.ndarray]:
     return {name: values.mean(axis=0) for name, values in found.heads[1].items()}
 
 
+def _beside_line(verdict: Verdict) -> str:
+    """Whether the share of the nats is above the line of its claim."""
+    line = f"{100 * verdict.claim.threshold:g} % (slide 19)"
+    return {HOLDS: f", more than {line}", FAILS: f", not more than {line}"}.get(
+        verdict.verdict, f", undecided whether more than {line}"
+    )
+
+
 def _beside_counting(scores) -> str:
     ahead = scores[keywords.BEST_HEAD].auc - scores["tf-idf"].auc
     return f"{'a little ' if abs(ahead) < 0.05 else ''}{'better' if ahead > 0 else 'worse'} than"
 
 
+def _order(found: lesson12.Measured) -> np.ndarray:
+    """The heads by their score, lowest first: places in a flat array."""
+    return _by_head(found)["score"].ravel().argsort()
+
+
+def _thirds_by_text(found: lesson12.Measured) -> tuple[np.ndarray, np.ndarray]:
+    """The AUC in each text, mean of the third of the heads with the lowest score, and of the others."""
+    order, auc = _order(found), found.heads[1]["max"]
+    auc, third = auc.reshape(len(auc), -1), len(order) // 3
+    return auc[:, order[:third]].mean(axis=1), auc[:, order[third:]].mean(axis=1)
+
+
 def _thirds(found: lesson12.Measured) -> tuple[float, float]:
-    """The mean AUC of the third of the heads with the lowest score, and of the others."""
-    heads = _by_head(found)
-    order, auc = heads["score"].ravel().argsort(), heads["max"].ravel()
-    third = len(order) // 3
-    return auc[order[:third]].mean(), auc[order[third:]].mean()
+    """The mean of both over the texts."""
+    lowest, others = _thirds_by_text(found)
+    return lowest.mean(), others.mean()
 
 
 def f1_of(score: keywords.WordScore) -> Estimate:

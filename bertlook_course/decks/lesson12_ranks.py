@@ -161,8 +161,8 @@ class Ranks(LessonDeck):
         """The AUC of a head that learnt nothing, on average, and the letter of the answer."""
         auc = self.control.mean("mean")
         return (
-            f"The answer: **{letter(auc.mean(), (0.55, 0.65, 0.75))}**. On average **{auc.mean():.2f}**, "
-            f"from {auc.min():.2f} to {auc.max():.2f}."
+            f"The answer: **{letter(auc.mean(), (0.55, 0.65, 0.75))}**. On average over its {auc.size} heads **{auc.mean():.2f}**; "
+            f"single heads from {auc.min():.2f} to {auc.max():.2f} ({self.data.n_texts} texts)."
         )
 
     def pieces_table(self) -> TextTable:

@@ -22,7 +22,6 @@ from ..claims import (
     collect_evidence,
     decide,
     explained_by_split,
-    ledger,
     moved,
     register_digest,
     split_p,
@@ -55,6 +54,14 @@ from .pictures.lesson13 import (
 from .pictures.lesson13_essay import clauses_picture, holm_figure
 
 ON_SLIDES = (1, 5, 6, 7)  # claims 2, 6, 7, 8: those that the slides before the answer are about
+
+# What these four measure, as a slide says it.
+_MEASURED = {
+    "13-cls-hunter": "entropy of [CLS]'s row minus the mean of all rows, in nats, in the deep layer where this is smaller",
+    "13-deep-clauses": "attention that stays inside its clause minus attention inside moved boundaries, in the deep layers",
+    "13-three-phases": "what the essay's cuts explain minus what the best other cuts explain",
+    "13-looks-where-it-matters-less": "minus the rank correlation of the weight on [SEP] and its gradient, over heads, each minus its layer's mean",
+}
 
 CUTS = (4, 10)  # the layers after which the essay ends a phase
 
@@ -150,7 +157,7 @@ class Deck(LessonDeck):
         how = "Not surely" if lost.low <= 0 else "Mostly" if most else "In part"
         return (
             f"**{how}.** With the length held fixed, the correlation over heads shrinks by **{lost}** "
-            f"({n_inputs} inputs; slide 9 turns the sign and has half of them)."
+            f"({n_inputs} inputs; slide 9 shows the same correlation with the sign turned, on {self.outcomes[7].n} of them)."
         )
 
     # ---- what a trial cannot say --------------------------------------------------------------------------
@@ -211,8 +218,10 @@ class Deck(LessonDeck):
         [own] = self.verdicts_on("own-determiners")
         survive = sum(_outcome(one) == "supported" for one in self.outcomes)
         return (
-            f"{count_verdicts(self.verdicts)} Here each is decided **alone**: after correction for eleven tests {survive} are supported "
-            f"(next slide). All: `{self.claims_command}`. This slide has {own.n} sentences for determiners, slide 16 has {row.n_texts}."
+            f"{count_verdicts(self.verdicts)} Each is decided **alone**; corrected for eleven tests, {survive} are supported "
+            f"(next slide). Here: {len(self.resources.pairs)} pairs of texts and {len(self.resources.treebank)} sentences. "
+            f"`{self.claims_command}` takes all texts, and can decide more. Row 1 is not compared with a twin. Row 2: {own.n} "
+            f"documents; slide 16: {row.n_texts} sentences."
         )
 
     def answer(self, row: ScoreRow) -> Picture:
@@ -224,15 +233,14 @@ class Deck(LessonDeck):
         }
         return sorted_picture(
             sides,
-            f"Our own claim, a determiner's governor: the best head is {gain} ahead of the best distance"
+            f"Our own claim, on determiners: {gain} over the best distance"
             f"{'' if row.gain_low > 0 or row.gain_high < 0 else ', undecided'}.",
         )
 
 
 def claims_on_slides() -> Picture:
     """The four claims that the slides are about: statistic, what it needs, and what would refute it."""
-    measured = {one.key: one.operational.replace("- rank", "minus the rank") for one in ledger("13")}
-    return register_picture([REGISTER[i] for i in ON_SLIDES], measured)
+    return register_picture([REGISTER[i] for i in ON_SLIDES], _MEASURED)
 
 
 def other_claims() -> Picture:

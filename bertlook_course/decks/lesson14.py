@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from bertlook_teach import extract_attention, head_label
+from bertlook_teach import extract_attention, head_label, parse_head_label
 from bertlook_teach.model import Attention
 from bertlook_teach.views import Picture
 
@@ -101,8 +101,8 @@ class Deck(LessonDeck):
         return figure_picture(
             heat_figure({"negation minus control": difference}, numbers=True),
             f"Blue: more for negation, most {most} ({difference.max():+.3f} nats); brown: more for the control, most {least} "
-            f"(−{abs(difference.min()):.3f}). First seed. {beyond['negation']} heads move more "
-            f"after negation than any head of the tuned twin, {beyond['control']} after the control.",
+            f"(−{abs(difference.min()):.3f}). First seed, {self.n_texts} sentences. After negation {beyond['negation']} heads move more "
+            f"than any head of the tuned twin, after the control {beyond['control']}: a low bar, as the twin's nearly even maps hardly move.",
         )
 
     @property
@@ -110,6 +110,18 @@ class Deck(LessonDeck):
         """Of each task, how many heads change more than any head of the twin that was tuned on negation."""
         most = self.control.moved["negation"].js.mean(axis=0).max()
         return {task: int((values > most).sum()) for task, values in self.change.items()}
+
+    @property
+    def beyond_the_control(self) -> str:
+        """Which layers change more after negation than after the control, and which less, on the mean of their heads."""
+        more = (self.change["negation"] - self.change["control"]).mean(axis=1) > 0
+        sides = {"more": more, "less": ~more}
+        said = (
+            f"{side} in {'layer' if where.sum() == 1 else 'layers'} {_spans(np.flatnonzero(where) + 1)}"
+            for side, where in sides.items()
+            if where.any()
+        )
+        return " and ".join(said)
 
     # ---- which heads --------------------------------------------------------------------------------------
 
@@ -156,11 +168,14 @@ class Deck(LessonDeck):
             name = f"tuned on {'the control' if task == 'control' else task}"
             curves[name] = [row["sep_after"] for row in layers]
         top, control = rows["negation"][-1], rows["control"][-1]
-        change = Estimate(top["sep_change"], top["sep_change_low"], top["sep_change_high"])
+        change, theirs = (
+            Estimate(one["sep_change"], one["sep_change_low"], one["sep_change_high"])
+            for one in (top, control)
+        )
         return figure_picture(
             layer_curves(curves, ylabel="share to [SEP]", size=(9.6, 3.9), font_size=18),
             f"{'Yes' if change.low > 0 or change.high < 0 else 'Not surely'}. Share of a row in the last layer: {change} more after negation, "
-            f"{control['sep_change']:.2f} more after the control. Mean over heads, {self.n_texts} sentences.",
+            f"{theirs} more after the control. Mean over heads, first seed, {self.n_texts} sentences.",
         )
 
     # ---- who finds the cue --------------------------------------------------------------------------------
@@ -183,11 +198,12 @@ class Deck(LessonDeck):
     def cues_table(self) -> TextTable:
         """Rules and heads of both models before tuning: who finds the cue?"""
         before, habit, twin = self.ours.before["test"], self.ours.habit, self.control.before
-        best = negation.best_head(self.ours.before["train"], before)
+        best, idle = (negation.best_head(half["train"], half["test"]) for half in (self.ours.before, twin))
         scored = {name: score.interval() for name, score in self.rules.items()} | {
             f"{self.name}, best head ({best.label})": (best.f1, best.low, best.high),
             f"{best.label}, a wrong word as cue (control)": habit.interval(best.layer, best.head),
             f"{self.name}, mean of heads": before.mean_interval(),
+            f"random twin, best head ({idle.label})": (idle.f1, idle.low, idle.high),
             "random twin, mean of heads": twin["test"].mean_interval(),
         }
         rule, even = max(score.f1 for score in self.rules.values()), 100 * twin["test"].mean_interval()[0]
@@ -197,13 +213,13 @@ class Deck(LessonDeck):
                 [name, Estimate(*(100 * number for number in interval), ".0f")]
                 for name, interval in scored.items()
             ],
-            f"{'No' if rule > best.f1 else 'Yes'}: the best rule has an F1 of {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best head and distance chosen on {len(self.train)} others. The twin has {even:.0f} "
+            f"{'No' if rule > best.f1 else 'Yes'}: the best rule has an F1 of {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best heads and distance chosen on {len(self.train)} others. The twin's mean is {even:.0f} "
             "because its weights are nearly even, so the word of most pieces gets most.",
         )
 
     def cues_models(self) -> list[str]:
         """Whose each row of `cues_table` is."""
-        return ["baseline"] * len(self.rules) + [self.mark] * 3 + ["random twin"]
+        return ["baseline"] * len(self.rules) + [self.mark] * 3 + ["random twin"] * 2
 
     def seeds_question(self) -> str:
         """Do heads find the cue more often after tuning?"""
@@ -239,7 +255,7 @@ class Deck(LessonDeck):
             depth_panels_figure(
                 drawn, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.3, 3.0)
             ),
-            f"{self.n_texts} sentences not tuned on. Line: mean of the seeds; band: lowest to highest. Random twin, three rounds: "
+            f"{self.n_texts} sentences not tuned on. Line: mean; band: lowest to highest seed. Random twin, three rounds: "
             f"{low if low == high else f'{low} to {high}'}, not drawn. Ten rounds: run on {longer.whose}.",
         )
 
@@ -295,32 +311,37 @@ class Deck(LessonDeck):
         found = self.contrast
         more, twin, whose = _longer_training()
         moved = self.beyond_the_twin
-        negation, control, still = self.last_layer.values()
         points = partial(Estimate, form="+.1f", after=" points")
-        head, times, lowest, highest = _best_after_ten_rounds()
+        head, _, lowest, highest = _best_after_ten_rounds()
+        listed = 100 * self.rules["the nearest word on a list of cues"].f1
         return answer_picture(
             {
-                f"{'Nearly all' if min(moved.values()) > 0.9 * self.n_heads else 'Not all'} heads, after either task.": {
+                f"{'Nearly all' if min(moved.values()) > 0.9 * self.n_heads else 'Not all'} heads, but by a low bar.": {
                     f"after {task}": Estimate(n, form=".0f", after=f" of {self.n_heads} heads")
                     for task, n in moved.items()
                 },
-                f"Negation over control: {'too few seeds to tell' if min(found.p, float(_least_p())) >= 0.05 else 'more'}.": {
+                f"Negation over control: {'too few seeds' if min(found.p, float(_least_p())) >= 0.05 else 'more'}"
+                f"{'; the twin does it, too' if _twin_too() else ''}.": {
                     f"3 rounds, {self.ours.n_seeds} seeds": points(100 * found.difference),
                     "10 rounds, 5 seeds": points(more),
                     "random twin, 10 rounds": points(twin),
                 },
                 f"Head {head} {'may learn' if lowest > highest else 'does not learn'} to find cues.": {
                     f"{head}, lowest seed": Estimate(lowest, form=".0f", after=" %"),
-                    "control: best head and seed": Estimate(highest, form=".0f", after=" %"),
-                    "baseline: a list of cues": Estimate(
-                        100 * self.rules["the nearest word on a list of cues"].f1, form=".0f", after=" %"
-                    ),
+                    "control, best of all": Estimate(highest, form=".0f", after=" %"),
+                    "random twin, best of all": Estimate(_twins_best(), form=".0f", after=" %"),
                 },
             },
-            f"Row 1: heads that move more than any head of the tuned twin; layer {self.encoder.n_layers}: {negation} nats, control {control}, "
-            f"twin {still}. Row 2: mean F1, p = {found.p:.2f} and {_least_p()}. Row 3: F1 after ten rounds ({whose}); {head} is the best "
-            f"head {times} in five seeds.",
+            f"Row 1: more than any head of the tuned twin, which hardly moves; over the control: {self.beyond_the_control}. "
+            f"Row 2: p = {found.p:.2f} and {_least_p()}. Row 3: F1, ten rounds ({whose}); {self._before_ten_rounds(head)}a list of "
+            f"cues: {listed:.0f} %.",
         )
+
+    def _before_ten_rounds(self, head: str) -> str:
+        """The F1 of a head before tuning, if the deck's model is the one that was tuned for ten rounds."""
+        if self.encoder.fingerprint != measured("negation").weights:
+            return ""
+        return f"{head} before: {100 * float(self.ours.before['test'].f1[parse_head_label(head)]):.0f} %; "
 
 
 def next_word_head() -> tuple[int, int]:
@@ -387,7 +408,9 @@ def longer_training() -> str:
     wins = "negation wins in every seed" if low > most else "it depends on the seed"
     return (
         f"**After ten rounds {wins}:** {low:.1f} to {high:.1f} against {least:.1f} to {most:.1f}. {more:+.1f} points, "
-        f"p = {_least_p()} (the least that five seeds allow); random twin {twin:+.1f}."
+        f"p = {_least_p()} (the least for five seeds). "
+        f"{'The random twin does so, too, without pretraining' if _twin_too() else 'Random twin'}: {twin:+.1f}, p = "
+        f"{_least_p('control, random twin')}."
     )
 
 
@@ -418,9 +441,33 @@ def _longer_training() -> tuple[float, float, str]:
     )
 
 
-def _least_p() -> str:
+def _least_p(minus: str = "control") -> str:
     """The p over seeds of that difference."""
-    return measured("negation: differences").cell("control", "p over")[:3]
+    return measured("negation: differences").cell(minus, "p over")[:3]
+
+
+def _twin_too() -> bool:
+    """Whether the twin, too, is ahead of its control in every seed: its p is the least that there can be, that of the model as well."""
+    _, twin, _ = _longer_training()
+    return twin > 0 and _least_p("control, random twin") == _least_p()
+
+
+def _twins_best() -> float:
+    """The highest F1 of the twin's best head after ten rounds of negation, per cent."""
+    return _numbers(measured("negation").cell("twin tuned on negation", "its F1"))[1]
+
+
+def _spans(numbers) -> str:
+    """Numbers in words, neighbours as a span: ``"1 to 3"``, ``"1, 3 and 4"``.
+
+    >>> _spans([1, 2, 3]), _spans([1, 3])
+    ('1 to 3', '1 and 3')
+    """
+    numbers = [int(number) for number in numbers]
+    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"{numbers[0]} to {numbers[-1]}"
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _match_row(name: str, compared, kept: int, of_all: str) -> list[object]:

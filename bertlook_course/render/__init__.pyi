@@ -130,6 +130,7 @@ from .results.claims import claim_card as claim_card
 from .results.claims import claim_table as claim_table
 from .results.claims import claims_text as claims_text
 from .results.claims import count_verdicts as count_verdicts
+from .results.claims import counted_units as counted_units
 from .results.claims import counts_sentence as counts_sentence
 from .results.claims import model_name as model_name
 from .results.claims import needs_text as needs_text

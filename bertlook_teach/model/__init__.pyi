@@ -1,4 +1,3 @@
-from . import by_hand as by_hand
 from .any_attention import PADDING as PADDING
 from .any_attention import as_maps as as_maps
 from .any_attention import check_weights as check_weights
@@ -13,14 +12,6 @@ from .blocks import Block as Block
 from .blocks import attention_blocks as attention_blocks
 from .blocks import output_projection as output_projection
 from .blocks import with_pretraining_head as with_pretraining_head
-from .by_hand import EmbeddingParts as EmbeddingParts
-from .by_hand import HeadMatrices as HeadMatrices
-from .by_hand import attention_scores as attention_scores
-from .by_hand import embedding_parts as embedding_parts
-from .by_hand import head_matrices as head_matrices
-from .by_hand import layer_norm as layer_norm
-from .by_hand import softmax as softmax
-from .by_hand import weighted_values as weighted_values
 from .devices import PRECISIONS as PRECISIONS
 from .devices import array_namespace as array_namespace
 from .devices import captured_vectors as captured_vectors

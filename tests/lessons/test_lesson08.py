@@ -161,11 +161,13 @@ def said_by(deck):
 def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     text = said_by(deck)
     assert "other: **72**, and 144 for the root" in text and "each of other's 36 heads" in text
-    own, beside = re.search(
-        r"and words: other (.*); specimen ([^;]*\])\. ", deck.probes_picture().sentence
-    ).groups()
-    assert own == beside and own.count("[") == 1  # the same probes here
-    assert "on EWT, the specimen, " in text and "n EWT 5" not in text  # nothing there is its own
+    said = deck.probes_picture().sentence
+    for probe in ("attention only", "attention and words"):
+        own, beside = re.search(
+            rf"{probe}: other (\S+ \[[^]]*\]), specimen (\S+ \[[^]]*\])[;.]", said
+        ).groups()
+        assert own == beside  # the same probes here
+    assert "on EWT, the specimen, " in text and "EWT:" not in text  # nothing there is its own
     assert deck.fits_sentence().endswith(" with the specimen's.")
     assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
 
@@ -179,7 +181,9 @@ def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, m
 def test_of_the_specimen_the_deck_quotes_the_larger_treebank(deck, specimen):
     of_specimen = deck_of_08.Deck(specimen, deck.twin, beside=specimen)
     assert of_specimen.beside is None and "… on EWT" in of_specimen.probes_picture().svg
-    assert re.search(r"; −.* on EWT \([\d,]+ words, (the|an earlier) specimen, docs/results.md\)", of_specimen.probes_picture().sentence)  # fmt: skip
+    said = of_specimen.probes_picture().sentence
+    assert re.search(r"attention only: .*, −[^;]* on EWT; attention and words: .*, \+[^;]* on EWT\.", said)
+    assert re.search(r"EWT: [\d,]+ words, (the|an earlier) specimen, docs/results.md\.$", said)
     assert " On EWT: " in of_specimen.answer().caption
 
 

@@ -162,7 +162,10 @@ def test_both_models_verdicts_stand_in_one_row():
     ours = settle(h.REGISTER, [tried()] * 11)
     picture = trial_picture(ours, h.try_published(), "specimen")
     assert picture.svg.count('r="11"') == 22 and picture.svg.count(">not published<") == 5
-    assert picture.svg.count(">supported*<") == 3 and "8: 12 layer means" in picture.beneath
+    assert picture.svg.count(">supported*<") == 4 and "8: 12 layer means" in picture.beneath
+    assert "3: unit changed after the lock; 5: [MASK] not tested" in picture.beneath
+    sides = sorted_picture({"specimen": ours}, "Sorted.")
+    assert "after the lock: undecided by sentences, as registered; 5: [MASK] not tested" in sides.caption
     assert [row[0] for row in picture.numbers[0].rows] == [claim.title for claim in h.REGISTER]
 
 

@@ -658,7 +658,7 @@ def test_the_matrices_of_every_family_give_its_queries_and_keys(family, tmp_path
 
 
 def test_the_matrices_are_those_of_the_first_layer_s_queries(specimen):
-    from bertlook_teach.model import embedding_parts, head_matrices
+    from bertlook_course.analyses.anatomy import embedding_parts, head_matrices
 
     text = "The cat sat."
     attention = extract_attention(specimen, text, vectors=True)

@@ -3,9 +3,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from bertlook_course.analyses.anatomy import head_matrices
 from bertlook_course.analyses.syntax import head_predictor
 from bertlook_teach import extract_attention, head_label, parse_head_label
-from bertlook_teach.model import head_matrices
 
 
 def test_tensor_index_7_9_is_the_papers_head_8_10():

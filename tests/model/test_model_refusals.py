@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from made import random_maps
 
-from bertlook_teach import extract_attention, head_label, load_recording, parse_head_label
-from bertlook_teach.model import (
-    NotRecorded,
+from bertlook_course.analyses.anatomy import (
     attention_scores,
     embedding_parts,
     head_matrices,
-    merge_weights,
     softmax,
     weighted_values,
 )
+from bertlook_teach import extract_attention, head_label, load_recording, parse_head_label
+from bertlook_teach.model import NotRecorded, merge_weights
 
 RECORDING = load_recording("bert-base-uncased")
 EXACTLY_ONCE = "each of the 3 positions exactly once"

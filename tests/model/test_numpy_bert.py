@@ -14,14 +14,12 @@ from transformers import AutoTokenizer, BertConfig, BertForPreTraining, BertToke
 
 from bertlook_course import ablation, load_pairs, load_texts, probing
 from bertlook_course.analyses.ablation.bench import masked_lm_scores
-from bertlook_course.analyses.anatomy import position_keys, query_key_matrices
+from bertlook_course.analyses.anatomy import embedding_parts, head_matrices, position_keys, query_key_matrices
 from bertlook_course.analyses.probing import hidden_states
 from bertlook_teach import extract_attention, iter_attention, load_encoder
 from bertlook_teach.disk import data_path, install_command
 from bertlook_teach.model import (
     attention_blocks,
-    embedding_parts,
-    head_matrices,
     masked_lm_head,
     masked_lm_scorer,
     output_projection,

@@ -22,7 +22,6 @@ from bertlook_teach.model import (
     masked_lm_scorer,
     pieces_of,
     read,
-    softmax,
 )
 
 from .heads_off import at_contexts, check_way, heads_changed, positive_control, read_heads, uniform_context
@@ -148,6 +147,8 @@ def guess_masked(
     """
     if not 1 <= n <= len(encoder.tokenizer):
         raise ValueError(f"n is how many guesses to give, from 1 to {len(encoder.tokenizer)}; got {n}.")
+    from scipy.special import softmax
+
     sentence = read_masked(encoder, text, masked)
     shares = softmax(masked_lm_scores(encoder, sentence.ids, sentence.masked))
     best = np.argsort(-shares, kind="stable")[:n]
@@ -391,6 +392,8 @@ class Bench:
         return self._outcomes[key]
 
     def _compute(self, heads, how) -> Outcome:
+        from scipy.special import softmax
+
         score = masked_lm_scorer(self.encoder)
         share = softmax(score(self._one.run(heads, how)[0, self.sentence.masked]))
         best = np.argsort(-share, kind="stable")[:TOP]

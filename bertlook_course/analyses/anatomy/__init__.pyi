@@ -1,3 +1,4 @@
+from . import by_hand as by_hand
 from .bases import Basis as Basis
 from .bases import change_basis as change_basis
 from .bases import position_correlation as position_correlation
@@ -5,6 +6,14 @@ from .bases import position_keys as position_keys
 from .bases import query_key_matrices as query_key_matrices
 from .bases import random_rotations as random_rotations
 from .bases import svd_basis as svd_basis
+from .by_hand import EmbeddingParts as EmbeddingParts
+from .by_hand import HeadMatrices as HeadMatrices
+from .by_hand import attention_scores as attention_scores
+from .by_hand import embedding_parts as embedding_parts
+from .by_hand import head_matrices as head_matrices
+from .by_hand import layer_norm as layer_norm
+from .by_hand import softmax as softmax
+from .by_hand import weighted_values as weighted_values
 from .kovaleva_fractions import Fractions as Fractions
 from .kovaleva_fractions import Robustness as Robustness
 from .kovaleva_fractions import class_fractions as class_fractions

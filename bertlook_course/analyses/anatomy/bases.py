@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from bertlook_teach.model import check_head, head_matrices
+from bertlook_teach.model import check_head
+
+from .by_hand import head_matrices
 
 if TYPE_CHECKING:
     from bertlook_teach.model import Encoder

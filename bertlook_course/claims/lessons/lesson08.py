@@ -63,13 +63,13 @@ N_SENTENCES = 240  # of the treebank in the lesson; the rest would double the ti
 SIZES = (5, 10, 30, 90)  # sentences of a learning curve, before all
 
 
-@evidence("attention-probes", version=2, unit="sentences")
+@evidence("attention-probes", version=2, unit="documents")
 def attention_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Attention-only probe, right-branching, the made-up grammar."""
     yield from attention_evidence(*read_halves(encoder, resources))
 
 
-@evidence("word-probes", version=2, unit="sentences")
+@evidence("word-probes", version=2, unit="documents")
 def word_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """Probes that know the words: with attention, with the released bug, with random attention, with distances."""
     from bertlook_teach.model import RANDOM_SEED, random_twin
@@ -81,7 +81,7 @@ def word_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     yield from word_evidence(train, test, *read_halves(twin, resources), input_vectors(encoder))
 
 
-@evidence("pair-probes", version=1, unit="sentences")
+@evidence("pair-probes", version=1, unit="documents")
 def pair_probes(encoder, resources) -> Iterator[dict[str, np.ndarray]]:
     """The pairwise probe and the distance rule, with both kinds of negatives."""
     yield from pair_evidence(*read_halves(encoder, resources))

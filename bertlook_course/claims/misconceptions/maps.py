@@ -16,9 +16,16 @@ from bertlook_teach.measures import (
     value_norms,
     weighted_norms,
 )
-from bertlook_teach.model import attention_scores, head_label, merge_weights, softmax
+from bertlook_teach.model import head_label, merge_weights
 
-from ...analyses.anatomy import change_basis, margin_contributions, margin_dimensions, random_rotations
+from ...analyses.anatomy import (
+    attention_scores,
+    change_basis,
+    margin_contributions,
+    margin_dimensions,
+    random_rotations,
+    softmax,
+)
 from ...metrics import accuracy, cohen_kappa
 from .refutation import Refutation
 

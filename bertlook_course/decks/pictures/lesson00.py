@@ -79,7 +79,7 @@ def four_questions_picture() -> Picture:
         body += [
             text(left, 284 + 32 * k, line) for k, line in enumerate(broken_lines(question, _EM, column - 6))
         ]
-    sentence = "A schematic; bars: with the head, and without it. Each question needs the one before, and none answers the next."
+    sentence = "A schematic. The two bars at the right: a score with the head and without it. Each question needs the one before, and none answers the next."
     return Picture(body, _WIDTH, 430, "The four questions", sentence, _EM, wide=True)
 
 
@@ -119,7 +119,7 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same shape, untrained", 430, y - 12, "end"),
-        (710, 50, "bar: 95 % interval;", "19 of 20 hold the value", 690, y - 5, "start"),
+        (710, 50, "bar: 95 % interval; 19 of 20", "such bars hold the true value", 690, y - 5, "start"),
         (
             520,
             300,
@@ -224,7 +224,7 @@ def keys_picture(keys: Sequence[tuple[Sequence[str], str]]) -> Picture:
             body.append(text(x + 2 + wide / 2, y, name, anchor="middle"))
             x += wide + 10
         body.append(text((540.0 + 190 if place >= rows else 240.0), y, does))
-    said = "Only the live view with the frame reacts to the keys."
+    said = "While a live view has a frame, the arrow keys go to it. Esc gives them back to the slides."
     return Picture(body, _WIDTH, high * rows + 8, "Keys", said, _EM, wide=True)
 
 
@@ -319,7 +319,9 @@ def claim_steps_picture(found: Verdict) -> Picture:
         ),
     ]
     return cards_picture(
-        cards, "If nobody can say what would refute it, it “cannot be decided”.", arrows=True
+        cards,
+        "A sentence that nothing could refute cannot be tested. The ledger lists it with the reason.",
+        arrows=True,
     )
 
 

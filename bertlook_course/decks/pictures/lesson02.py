@@ -71,9 +71,13 @@ def pattern_nulls(attention: Attention) -> Picture:
         f"The head that shows each pattern most on this pair of texts ({'; '.join(heads)}), and below it the same head under its null "
         "model: the mean row of its text, any neighbour as near, or an even spread."
     )
+    model = (
+        "the specimen" if attention.model == "specimen" else model_title(attention.model).partition(",")[0]
+    )
+    who = f"{model}'s" if model else "a model's"
     caption = (
-        "Vig's six patterns, and the bag of words from his second post. Null models: the mean row of the text; in a "
-        "word, any neighbour at that distance; for [SEP] and bag, an even spread. Rows look; darker means more."
+        f"Above: {who} heads for Vig's six patterns, and for the bag of words from his second post. Below, the null models: the mean row of "
+        "the text; in a word, any neighbour at that distance; for [SEP] and bag, an even spread. Rows look; darker means more."
     )
     words = TextTable(
         ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]
@@ -162,13 +166,13 @@ def counts_picture() -> Picture:
 def limits_picture() -> Picture:
     """What a pattern with its null model does not say: a schematic, made of no data."""
     cards = [
-        (["looks", "≠", "uses"], "That a head is for something", "Lessons 4 and 11 ask what is used."),
+        (["looks", "≠", "uses"], "What a head is for", "Lessons 4 and 11 ask what is used."),
         (["cat", "kitten"], "Related words", "A mask knows spelling, position and segments, not meaning."),
         (["?", "?", "?"], "Other patterns", "A head that fits none may do what nobody has drawn yet."),
         (
             ["3-1", "≠", "3-1"],
             "BERT-base’s 3-1",
-            "We saw it on two inputs; names do not carry over to other models.",
+            "We saw it on single inputs; names do not carry over to other models.",
         ),
     ]
     return cards_picture(
@@ -196,6 +200,6 @@ def said_shuffled(attention: Attention, other: Attention) -> str:
     """The same as a sentence in Markdown."""
     n, of = moved(attention, other)
     return (
-        f"**The {of} words and pieces were shuffled:** {n} of them stand where the model read another. "
-        "Whatever you saw, it is not about the words."
+        f"**The {of} words and pieces were shuffled:** {n} of the {of} labels now stand where the model read a different word. "
+        "Whatever you saw is not about the words. Those beside the picture are labels, too."
     )

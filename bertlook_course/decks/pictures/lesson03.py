@@ -18,6 +18,7 @@ from ...render import (
     small_maps,
 )
 
+_RELEASED = "From the code egebasaran99/bert-attention-entropy."
 DOGS = ("my dog is cute", "he likes eating")  # short: a map of few cells
 
 
@@ -97,12 +98,12 @@ def order_pictures() -> dict[str, Picture]:
     return {
         "both": figure_picture(
             interval_curves({}, published=levels, ylabel="entropy, nats"),
-            f"Much as before; layer {most + 1} changes most, {largest}; n = {plain.n:,} sentences of SST-2.",
+            f"Much as before; layer {most + 1} changes most, {largest}; n = {plain.n:,} sentences of SST-2. {_RELEASED}",
         ),
         "the difference": figure_picture(
             interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),
             f"{beyond} of {len(change)} layers change beyond chance, layer {most + 1} most: {largest}. "
-            f"Band: the widest possible (95 %, n = {plain.n:,}).",
+            f"Band: the widest possible (95 %, n = {plain.n:,}). {_RELEASED}",
         ),
     }
 

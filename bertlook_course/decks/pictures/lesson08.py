@@ -53,16 +53,20 @@ def limits(deck: Deck) -> Picture:
     alone, rival = (deck.scores[name].uas for name in ("attention only", "distances and words"))
     fitted, scored = deck.found.n_train, deck.found.n_test
     columns = [
-        (_read_not_used(), "That BERT uses it.", "What can be read need not be read by anyone (lesson 11)."),
-        (_shared_weight(), "Which head does it.", "Equal maps share a weight in any proportion."),
+        (
+            _read_not_used(),
+            "… that BERT uses it.",
+            "What can be read need not be read by anyone (lesson 11).",
+        ),
+        (_shared_weight(), "… which head finds it.", "Equal maps share a weight in any proportion."),
         (
             _two_bars(deck.name, alone, rival),
-            "That attention knew it first.",
+            "… that only attention knows it.",
             f"Without it, distances and words reach {100 * rival:.0f} %.",
         ),
         (
             _two_halves(fitted, scored),
-            "How it does elsewhere.",
+            "… how it goes on other texts.",
             f"{fitted} sentences to fit, {scored} to score, one author.",
         ),
     ]

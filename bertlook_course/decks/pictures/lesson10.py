@@ -88,7 +88,7 @@ def orders_printed_picture() -> Picture:
     return _wide(
         two_orders_figure(expected, centre, ("expected layer", "centre of gravity")),
         f"No: {moved} of {len(found)} tasks move by three places or more (thick). BERT-large, as Tenney et al. printed it in Figure 1, the "
-        "lowest layer on top. No intervals were published.",
+        "lowest layer on top; no intervals. SRL: semantic roles; SPR: semantic proto-roles.",
         (table,),
     )
 
@@ -166,9 +166,9 @@ def orders_picture(deck: Deck) -> Picture:
     table = TextTable(["order", "share"], [[order, f"{share:.3f}"] for order, share in shares.items()])
     return _wide(
         orders_figure(shares, classical, "", size=(9.8, 0.5 + 0.5 * len(shares))),
-        f"{'No' if tie > 0.5 else 'Not always'}: in {100 * tie:.0f} % of {n} samples of the scored documents the first two tie (=), wherever "
-        f"coreference stands. In a frame: the order of the pipeline. Expected layers of {deck.subject}."
-        f"{'' if twin else ' No gain of the random twin is sure, so it has no order.'}",
+        f"{'No' if tie > 0.5 else 'Not always'}: {NAMES['pos']} and {NAMES['dep']} tie (=) in {100 * tie:.0f} % of {n} samples of the scored "
+        f"documents. Frame: the order of the pipeline. Expected layers of {deck.subject}."
+        f"{'' if twin else ' No gain of the random twin is sure: it has no order.'}",
         (table,),
     )
 
@@ -202,7 +202,11 @@ def best_layers_picture(deck: Deck) -> Picture:
         )
     return _wide(
         layer_bars_figure(
-            panels, model=deck.name, mark="best on all of them", ylabel="share of samples", size=(9.8, 4.0)
+            panels,
+            model=deck.name,
+            mark="best on all training documents",
+            ylabel="share of samples",
+            size=(9.8, 4.0),
         ),
         f"{_said_sure(deck)} Bars: in which share of samples of the training documents a layer (0: the embeddings) is the best. Below: "
         f"points that it adds to the embeddings [95 %, over documents]. n = {deck.said_n()} cases.",

@@ -31,7 +31,7 @@ _MISSED = 0.01  # of the loss: below it a head is not missed
 
 
 def guesses_picture(deck: Deck, bench, head: str) -> Picture:
-    """The first three guesses with all heads, without one, without its layer, and with its layer looking at all tokens equally.
+    """The first three guesses with all heads, with one and with its layer masked, and with both looking at all tokens equally.
 
     Parameters
     ----------
@@ -48,6 +48,7 @@ def guesses_picture(deck: Deck, bench, head: str) -> Picture:
     cases = (
         ("all heads on", "", "zero", seen),
         (f"head {head} masked", head, "zero", nothing),
+        (f"head {head} disabled", head, "uniform", even),
         (f"layer {layer + 1} masked", f"{layer + 1}-*", "zero", nothing),
         (f"layer {layer + 1} disabled", f"{layer + 1}-*", "uniform", even),
     )
@@ -58,7 +59,7 @@ def guesses_picture(deck: Deck, bench, head: str) -> Picture:
         text(590, 16, "the first three guesses", fill=MUTED),
     ]
     for k, ((name, _, _, weights), guesses) in enumerate(zip(cases, found)):
-        y = 76 + 84.0 * k
+        y = 72 + 72.0 * k
         grid = Grid(240, y - 18, 1, len(tokens), 312 / len(tokens), 36, _EM)
         body.append(text(0, y, name, extra=_BOLD))
         body += grid.cells(
@@ -79,7 +80,14 @@ def guesses_picture(deck: Deck, bench, head: str) -> Picture:
     said = f"{deck.Subject}, “{_SENTENCE}” A masked head hands on nothing; a disabled one still hands on the mean of what it could take."
     table = TextTable(["off", "first", "second", "third"], rows)
     return Picture(
-        body, _WIDE, 76 + 84 * 3 + 36, "Masked and disabled", said, _EM, numbers=(table,), wide=True
+        body,
+        _WIDE,
+        72 + 72 * (len(cases) - 1) + 36,
+        "Masked and disabled",
+        said,
+        _EM,
+        numbers=(table,),
+        wide=True,
     )
 
 
@@ -136,8 +144,8 @@ def sentences_picture(deck: Deck) -> Picture:
     body.append(text(_WIDE, 26, f"mean {one.mean():+.2f} nats", anchor="end", extra=_BOLD))
     name = head_label(int(layer), int(head))
     said = (
-        f"Each of {len(one)} sentences without head {name} of {deck.subject}: not missed on average, missed in some "
-        f"(blue: the loss rises). The most uneven of {int(unmissed.sum())} heads that nobody would miss."
+        f"One bar for each of {len(one)} sentences: how much the loss rises (blue) or falls without head {name} of {deck.subject}. On "
+        f"average nobody misses it; some sentences do. Of {int(unmissed.sum())} such heads, the most uneven one was chosen."
     )
     bottom = zero - one.min() * scale + 6
     return Picture(body, _WIDE, bottom, "One head, many sentences", said, _EM, wide=True)

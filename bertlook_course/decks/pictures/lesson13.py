@@ -49,9 +49,20 @@ IMAGES = (
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
 # What was not tried as it was registered, or shows less than it seems to, by claim and by whether it was published.
 _SUBSTITUTES = {
-    ("13-sep-haven", False): "documents drawn, not sentences: weak",
+    (
+        "13-sep-haven",
+        False,
+    ): "unit changed after the lock, to documents; by the registered unit, sentences, it was undecided",
+    ("13-drifters", False): "only . and , were tested, not [MASK]",
     ("13-three-phases", True): "smooth curves pass, too (slide 12)",
     ("13-looks-where-it-matters-less", True): "12 layer means, not heads",
+}
+# The same where there is no room for more.
+_SHORTER = {
+    ("13-sep-haven", False): "unit changed after the lock",
+    ("13-drifters", False): "[MASK] not tested",
+    ("13-three-phases", True): "smooth curves pass",
+    ("13-looks-where-it-matters-less", True): "12 layer means",
 }
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
@@ -115,7 +126,10 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
     said = " ".join(
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
-    caption = "p decides, not the bar: below .05 for that side, corrected for eleven claims. Else: undecided."
+    caption = (
+        "A claim is supported (or refuted) if the p for that side, corrected for eleven claims, is below .05. "
+        "Otherwise it is undecided, wherever its interval lies."
+    )
     return Picture(
         body,
         _WIDTH,
@@ -236,8 +250,8 @@ def trial_picture(
         for a, b in zip(ours, published)
     )
     caption = (
-        f"{decided} Question mark: undecided, and why; on the line: in the interval. "
-        f"p: corrected for eleven claims.{_starred([*ours, *published])}"
+        f"{decided} “?”: undecided, and why; “on the line”: the interval contains it. "
+        f"p: corrected for eleven claims.{_starred([*ours, *published], words=_SHORTER, lead='(slide 20) ')}"
     ).strip()
     return Picture(
         body,
@@ -255,7 +269,7 @@ def trial_picture(
 def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
     """The claims of each side, a model's name and its verdicts, in three columns: supported, refuted, undecided."""
     c, body, top = coordinate, [], 44.0
-    columns = ((HOLDS, 0.0), (FAILS, 418.0), (OPEN, 876.0))
+    columns = ((HOLDS, 0.0), (FAILS, 428.0), (OPEN, 876.0))
     for verdict, x in columns:
         body += draw_sign(verdict, x + 14, 16, _WORDS[verdict], radius=12)
     for name, outcomes in sides.items():
@@ -267,7 +281,7 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
             for k, one in enumerate(found[verdict]):
                 y = top + 62 + 38 * k
                 body += [f'<g transform="translate({c(x)} 0)">{"".join(draw_icon(one.claim.key, y))}</g>']
-                body.append(text(x + 122, y, one.claim.title + "*" * bool(_remark(one))))
+                body.append(text(x + 119, y, one.claim.title + "*" * bool(_remark(one))))
             if not found[verdict]:
                 body.append(text(x, top + 62, "none", fill=MUTED))
         numbers = ", ".join(one.claim.title.partition(" ")[0] for one in found[OPEN])
@@ -280,25 +294,29 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
         f"{name}: {'; '.join(f'{one.claim.title}: {_WORDS[one.verdict]}' for one in outcomes)}."
         for name, outcomes in sides.items()
     )
-    caption += _starred([one for outcomes in sides.values() for one in outcomes if one.verdict != OPEN])
+    words = _SHORTER | {
+        ("13-sep-haven", False): "unit changed after the lock: undecided by sentences, as registered"
+    }
+    decided = [one for outcomes in sides.values() for one in outcomes if one.verdict != OPEN]
+    caption += _starred(decided, words=words)
     return Picture(body, _WIDTH, top, "Which claims survive", said, _EM, caption=caption, wide=True)
 
 
-def _remark(verdict, bar: bool = False) -> str:
+def _remark(verdict, bar: bool = False, words: Mapping = _SUBSTITUTES) -> str:
     """What was not tried as registered; beside its bar also why a published verdict is not what the interval seems to say."""
     published = "published" in verdict.model
-    said = [_SUBSTITUTES.get((verdict.claim.key, published), "")]
+    said = [words.get((verdict.claim.key, published), "")]
     crosses = verdict.low <= verdict.claim.threshold <= verdict.high
     if bar and published and not np.isnan(verdict.p) and (verdict.verdict == OPEN) != crosses:
         said.append("its interval just crosses the line, but p decides" if crosses else verdict.why)
     return "; ".join(filter(None, said))
 
 
-def _starred(outcomes: Sequence, bar: bool = False) -> str:
+def _starred(outcomes: Sequence, bar: bool = False, words: Mapping = _SUBSTITUTES, lead: str = "") -> str:
     """What the stars mean, by the claim's number."""
-    said = ((one.claim.title.partition(" ")[0], _remark(one, bar)) for one in outcomes)
+    said = ((one.claim.title.partition(" ")[0], _remark(one, bar, words)) for one in outcomes)
     found = [f"{number}: {remark}" for number, remark in said if remark]
-    return f" *\N{NO-BREAK SPACE}{'; '.join(found)}." if found else ""
+    return f" *\N{NO-BREAK SPACE}{lead}{'; '.join(found)}." if found else ""
 
 
 def why_short(verdict) -> str:

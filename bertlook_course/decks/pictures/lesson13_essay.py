@@ -90,7 +90,7 @@ def five_things_picture() -> Picture:
         f'<circle cx="740" cy="{c(axis)}" r="10" fill="{PAPER}" stroke="{accent}" stroke-width="3"/>',
         *thing(3, line, axis - 114, "the line", "it has to cross", "middle"),
         *thing(4, 265, axis - 14, "what would refute it", "a number on this side", "middle"),
-        *thing(5, 740, axis - 98, "the interval", "what is resampled: texts", "middle"),
+        *thing(5, 740, axis - 98, "the interval and its p", "what is resampled: texts", "middle"),
         *thing(
             2,
             970,

@@ -23,11 +23,11 @@ from ..drawing.layout import broken_lines
 from ..drawing.marks import MODELS, marks_of
 from ..results.claims import (
     claim_table,
+    counted_units,
     counts_sentence,
     model_name,
     needs_text,
     twin_cell,
-    units,
     value_cell,
 )
 
@@ -72,7 +72,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
         top += high
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
     caption = (
-        f"{counts_sentence(verdicts, units(verdicts))} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
+        f"{counts_sentence(verdicts, counted_units(verdicts))} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
         f"{model_name(verdicts)}, 95 % interval{'; grey square: random twin' if any(map(has_twin, verdicts)) else ''}."
     )
     if any(verdict.claim.below and not np.isnan(verdict.value) for verdict in verdicts):

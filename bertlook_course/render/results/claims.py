@@ -160,7 +160,7 @@ def counts_sentence(verdicts: Sequence, unit: str = "inputs") -> str:
     return f"n = {_span(reported)} {unit}{choice}."
 
 
-def units(verdicts: Sequence) -> str:
+def counted_units(verdicts: Sequence) -> str:
     """What n counts on the course's own corpora: ``"sentences"``, ``"documents or paragraphs"``."""
     found = {
         "layers or heads"

@@ -11,7 +11,7 @@ from bertlook_teach.views import INK, MUTED
 
 from ...claims import FAILS, HOLDS, OPEN
 from ..drawing.text_table import TextTable
-from .claims import units
+from .claims import counted_units
 
 _MARKS = {HOLDS: "✓ supported", FAILS: "✗ refuted", OPEN: "? undecided"}
 
@@ -40,7 +40,7 @@ def outcome_table(outcomes: Sequence) -> TextTable:
         )
     against = "; against: p of the opposite" * any(outcome.verdict == FAILS for outcome in outcomes)
     n = sorted({outcome.n for outcome in outcomes if outcome.n})
-    counted = f"n = {n[0]}{f' to {n[-1]}' * (len(n) > 1)} {units(outcomes)}" if n else "no numbers"
+    counted = f"n = {n[0]}{f' to {n[-1]}' * (len(n) > 1)} {counted_units(outcomes)}" if n else "no numbers"
     caption = f"p: one-sided, after Holm's correction for eleven claims{against}; {counted}."
     return TextTable(header, rows, caption)
 

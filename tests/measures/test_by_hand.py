@@ -7,8 +7,7 @@ import pytest
 import scipy.special
 from tiny import HEAD_SIZE, HEADS, WIDTH, save_tiny_model
 
-from bertlook_teach import extract_attention, load_encoder
-from bertlook_teach.model import (
+from bertlook_course.analyses.anatomy import (
     attention_scores,
     embedding_parts,
     head_matrices,
@@ -16,6 +15,7 @@ from bertlook_teach.model import (
     softmax,
     weighted_values,
 )
+from bertlook_teach import extract_attention, load_encoder
 
 TEXT = "the unreal cat chased a dog."
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .head_names import check_head
-from .numpy_bert import as_array
+from bertlook_teach.model import as_array, check_head
 
 if TYPE_CHECKING:
-    from .encoder import Encoder
+    from bertlook_teach.model import Encoder
 
 
 # --- arithmetic ---------------------------------------------------------------------------------------
@@ -181,7 +180,7 @@ def embedding_parts(encoder: Encoder, text: str, text_pair: str | None = None) -
     ValueError
         As :func:`~bertlook_teach.model.extract_attention`, or if the model does not add these three parts.
     """
-    from .reading import extract_attention, read
+    from bertlook_teach.model import extract_attention, read
 
     if encoder.engine is not None:
         reading = read(encoder, text, text_pair)
@@ -245,7 +244,7 @@ class HeadMatrices:
     output: np.ndarray
 
     def __repr__(self) -> str:
-        from .head_names import head_label
+        from bertlook_teach.model import head_label
 
         width, dim = self.query.shape
         return f"HeadMatrices(head {head_label(self.layer, self.head)}, from width {width} to {dim} and back)"
