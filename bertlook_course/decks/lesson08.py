@@ -9,7 +9,7 @@ import numpy as np
 
 from bertlook_teach import random_twin
 from bertlook_teach.stats import ratio_interval
-from bertlook_teach.views import MUTED, Picture
+from bertlook_teach.views import Picture
 
 from ..analyses import probing
 from ..claims import Resources, Verdict, decide, ledger
@@ -283,14 +283,8 @@ class Deck(LessonDeck):
         """The score by the number of sentences fitted on, beside `ENOUGH` of the last one."""
         baseline = ("right-branching", self.scores["right-branching"].uas)
         curves = self.found.curves
-        figure = learning_figure(curves, baseline=baseline)
-        [axes], level = figure.axes, 100 * ENOUGH * self.scores["attention only"].uas
-        axes.axhline(level, color=MUTED, linewidth=1.2, zorder=0)
-        ours, size = curves["attention only"], axes.texts[0].get_fontsize()
-        for number in axes.texts[: len(ours)]:  # below the lower curve, or they would lie on the line
-            number.set(position=(0, -9), verticalalignment="top")
-        axes.text(SIZES[0], level + 1, f"{100 * ENOUGH:.0f} %: {level:.1f}", va="bottom", fontsize=size)
-        *_, early, before, last = ours
+        figure = learning_figure(curves, baseline=baseline, enough=("attention only", ENOUGH))
+        *_, early, before, last = curves["attention only"]
         first, then = (
             [100 * (curve[after].uas - curve[n].uas) for curve in curves.values()]
             for n, after in ((early, before), (before, last))

@@ -289,12 +289,12 @@ def test_a_score_stands_with_its_interval():
 
 def test_a_learning_curve_is_drawn_and_said():
     curves = {"attention only": {5: score(0.3), 120: score(0.48)}}
-    figure = learning_figure(curves, baseline=("right-branching", 0.34), tenths="attention only")
+    figure = learning_figure(curves, baseline=("right-branching", 0.34), enough=("attention only", 0.9))
     lines = figure.axes[0].lines
     assert lines[0].get_xdata().tolist() == [5, 120] and lines[0].get_ydata() == pytest.approx([30, 48])
     assert [line.get_ydata()[0] for line in lines[1:3]] == pytest.approx([43.2, 34])
     drawn = figure_picture(figure, "A curve.").svg
-    assert "right-branching" in drawn and "nine tenths: 43.2" in drawn and ">48.0<" in drawn
+    assert "right-branching" in drawn and "90 %: 43.2" in drawn and ">48.0<" in drawn
     with pytest.raises(ValueError, match="at least one curve"):
         learning_figure({})
 

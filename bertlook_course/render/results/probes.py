@@ -52,8 +52,7 @@ def learning_figure(
     curves: Mapping[str, Mapping[int, object]],
     *,
     baseline: tuple[str, float] | None = None,
-    tenths: str = "",
-    ax=None,
+    enough: tuple[str, float] = ("", 1.0),
 ):
     """UAS over the number of sentences that a probe was fitted on, with intervals, at the size of a slide.
 
@@ -63,10 +62,8 @@ def learning_figure(
         From `bertlook_course.analyses.probing.learning_curve`.
     baseline : (name, UAS), optional
         A dotted line.
-    tenths : str, optional
-        The curve of which a line shows nine tenths of the last score.
-    ax : matplotlib.axes.Axes, optional
-        Draw into these.
+    enough : (name, share), optional
+        A line shows this share of the last score of a curve.
 
     Returns
     -------
@@ -74,22 +71,24 @@ def learning_figure(
     """
     if not curves or not all(curves.values()):
         raise ValueError("a figure of learning curves needs at least one curve with a point.")
-    with styled_figure((9.8, 4.0), ax=ax) as (figure, (axes,)):
+    with styled_figure((9.8, 4.0)) as (figure, (axes,)):
         for look, (name, curve) in zip(line_looks(curves), curves.items()):
             sizes = list(curve)
             axes.plot(sizes, [100 * s.uas for s in curve.values()], label=name, markersize=9, **look)
             low, high = ([100 * getattr(s, end) for s in curve.values()] for end in ("low", "high"))
             axes.fill_between(sizes, low, high, color=look["color"], alpha=0.2, linewidth=0)
             for size, score in curve.items():
-                below = name == tenths
+                below = name == enough[0]
                 put = {"textcoords": "offset points", "ha": "center", "va": "top" if below else "bottom"}
                 ground = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.5}
                 at = (size, 100 * score.uas)
                 axes.annotate(f"{at[1]:.1f}", at, (0, -9 if below else 9), color=INK, bbox=ground, **put)
-            if name == tenths:
-                level, middle = 90 * curve[sizes[-1]].uas, float(np.prod(sizes[-3:-1]) ** 0.5)
+            if name == enough[0]:
+                level = 100 * enough[1] * curve[sizes[-1]].uas
                 axes.axhline(level, color=MUTED, linewidth=1.2, zorder=0)
-                axes.text(middle, level - 2, f"nine tenths: {level:.1f}", ha="center", va="top")
+                axes.text(
+                    sizes[0], level + 1, f"{enough[1]:.0%}: {level:.1f}".replace("%", " %"), va="bottom"
+                )
         if baseline:
             draw_level(axes, 100 * baseline[1], baseline[0])
         ticks = sorted({size for curve in curves.values() for size in curve})
