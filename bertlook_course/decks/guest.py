@@ -113,7 +113,7 @@ class Deck(LessonDeck):
         figure.axes[0].set_xlabel("points above the best distance")  # the names leave no room for more
         return figure_picture(
             figure,
-            f"As printed, without n or intervals (Clark et al. 2019, output of the authors' code). Most: {first} {most} points; "
+            f"From the output of the authors' code, without n or intervals (Clark et al. 2019). Most: {first} {most} points; "
             f"least: {last} {least}.",
         )
 

@@ -11,7 +11,7 @@ from bertlook_teach.views import Picture
 
 from ..claims import FAILS, HOLDS, Verdict, find_misconceptions
 from ..render import Estimate, answer_picture, claim_picture
-from .common import short_title
+from .common import short_title, subject
 from .pictures.lesson00 import models_picture
 
 DETERMINERS = (7, 10)  # BERT-base's head 8-11
@@ -91,7 +91,11 @@ def answer(attention, found: Verdict, encoder) -> Picture:
     """
     places = [place for place, token in enumerate(attention.tokens) if token == "the"]
     weights = [float(attention.head(*DETERMINERS)[place, place + 1]) for place in places]
-    learnt = "One looks at the next token." if found.verdict == HOLDS else "That is not a finding."
+    learnt = (
+        f"A head of {subject(encoder)} looks at the next token."
+        if found.verdict == HOLDS
+        else "That is not a finding."
+    )
     share = Estimate(found.value, found.low, found.high)
     return answer_picture(
         {
@@ -105,5 +109,5 @@ def answer(attention, found: Verdict, encoder) -> Picture:
             },
         },
         f"Above: one sentence, recorded; both nouns are also the next word, and lesson 6 asks whether the head beats “the next word”. Below: "
-        f"{found.n} texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
+        f"{short_title(encoder)}, {found.n} pairs of texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
     )

@@ -323,7 +323,7 @@ class Deck(LessonDeck):
         kind = sink_of(self.profile)
         return (
             f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and marks. "
-            "The layer that gives most gives ..."
+            "How much does the layer give that gives it most?"
         )
 
     def sink_choices(self) -> dict[str, str]:

@@ -362,7 +362,7 @@ class Deck(LessonDeck):
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
         far = self._there("zeroing", turn)[0]
-        return f"{said}A unit of weight on it does little; but much lies there: without it the others turn {far:.1f} times as far."
+        return f"{said}A unit of weight on it does little, but most of the weight lies there: without it the others turn {far:.1f} times as far as without another token."
 
     @cached_property
     def from_sep(self) -> tuple[np.ndarray, np.ndarray]:
@@ -393,7 +393,7 @@ class Deck(LessonDeck):
         fits = "Resting fits better" if 2 * self.rests.count("yes") > len(self.rests) else "Neither fits well"
         return answer_picture(
             {
-                f"{'Little' if unit[0] < 0.5 else 'Not little'} for its weight.": {
+                f"{'Little' if unit[0] < 0.5 else 'Not little'} comes from it for its weight.": {
                     f"[SEP]'s weight, layer {self.resting + 1}": Estimate(weight),
                     "[SEP]'s part of what is added": Estimate(added),
                 },
@@ -406,7 +406,8 @@ class Deck(LessonDeck):
                     f"BERT-base, layer {self.base_layer + 1}": Estimate(self.own_in_base),
                 },
             },
-            f"A unit of weight on [SEP] turns the others {Estimate(*unit)} times as far as one elsewhere does (n = {self.n_texts}).",
+            f"Rows 1 and 2: {self.subject}, n = {self.n_texts} texts. A unit of weight on [SEP] turns the others {Estimate(*unit)} times as far as "
+            "one elsewhere does.",
         )
 
     # ---- behind the end ---------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ class Deck(LessonDeck):
             ranked_effects_figure(
                 self.effects.loss_change, intervals, sure, ylabel="change of the loss, nats"
             ),
-            f"{int(sure.sum()) or 'None'} of {self.subject}'s {self.n_heads} after Holm's correction: they would be filled. Paired 95 % intervals over "
+            f"{int(sure.sum()) or 'None'} of {self.subject}'s {self.n_heads} heads after Holm's correction (a filled mark). Paired 95 % intervals over "
             f"{self.n_texts} sentences.",
         )
 

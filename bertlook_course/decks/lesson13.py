@@ -153,11 +153,15 @@ class Deck(LessonDeck):
         """How much of the correlation is the length of a vector, and where slide 9 has another number."""
         n_inputs = collect_evidence("importance", self.encoder, self.resources).n
         _, rho, given_norm, lost = self.importance.values()
-        most = abs(given_norm.value) < abs(rho.value) / 3
-        how = "Not surely" if lost.low <= 0 else "Mostly" if most else "In part"
+        only = "Perhaps" if given_norm.low <= 0 <= given_norm.high else "No"
+        part = (
+            "whether the length explains any of it is not sure"
+            if lost.low <= 0
+            else "the length explains a part"
+        )
         return (
-            f"**{how}.** With the length held fixed, the correlation over heads shrinks by **{lost}** "
-            f"({n_inputs} inputs; slide 9 shows the same correlation with the sign turned, on {self.outcomes[7].n} of them)."
+            f"**{only}.** With the length held fixed, {given_norm} of {rho.value:+.2f} is left; {part} (difference {lost}; "
+            f"{n_inputs} inputs; slide 9: the sign turned, {self.outcomes[7].n} of them)."
         )
 
     # ---- what a trial cannot say --------------------------------------------------------------------------

@@ -332,7 +332,7 @@ class Deck(LessonDeck):
                     "random twin, best of all": Estimate(_twins_best(), form=".0f", after=" %"),
                 },
             },
-            f"Row 1: more than any head of the tuned twin, which hardly moves; over the control: {self.beyond_the_control}. "
+            f"Row 1 counts heads that move more than any of the tuned twin, which hardly moves; compared with the control, {self.beyond_the_control}. "
             f"Row 2: p = {found.p:.2f} and {_least_p()}. Row 3: F1, ten rounds ({whose}); {self._before_ten_rounds(head)}a list of "
             f"cues: {listed:.0f} %.",
         )

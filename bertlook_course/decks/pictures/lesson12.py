@@ -21,8 +21,8 @@ def published_heads_table() -> TextTable:
             [f"{layer}-{head} (“entropy” {found['score']:.0f})", Estimate(found["sep"])]
             for (layer, head), found in listed.items()
         ][:6],
-        "In brackets: the list's number, a sum (formula not given). Shares: Clark et al. 2019, Figure 2; the attention entropy of "
-        f"the first two there: {first:.2f} and {second:.2f} nats.",
+        "In brackets: the list's number, a sum (formula not given). Shares: Clark et al. 2019, Figure 2. Attention "
+        f"entropy of the first two: {first:.2f} and {second:.2f} nats (Figure 4).",
     )
 
 

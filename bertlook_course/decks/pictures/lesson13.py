@@ -52,7 +52,7 @@ _SUBSTITUTES = {
     (
         "13-sep-haven",
         False,
-    ): "unit changed after the lock, to documents; by the registered unit, sentences, it was undecided",
+    ): "unit changed after the lock, to documents; by sentences, as registered, an earlier specimen left it undecided",
     ("13-drifters", False): "only . and , were tested, not [MASK]",
     ("13-three-phases", True): "smooth curves pass, too (slide 12)",
     ("13-looks-where-it-matters-less", True): "12 layer means, not heads",
@@ -295,7 +295,10 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
         for name, outcomes in sides.items()
     )
     words = _SHORTER | {
-        ("13-sep-haven", False): "unit changed after the lock: undecided by sentences, as registered"
+        (
+            "13-sep-haven",
+            False,
+        ): "unit changed after the lock (by sentences an earlier specimen left it undecided)"
     }
     decided = [one for outcomes in sides.values() for one in outcomes if one.verdict != OPEN]
     caption += _starred(decided, words=words)

@@ -130,12 +130,12 @@ def _arcs(key, weights, what: str, *, special: bool = False):
             )
         i, j = np.unravel_index(chosen.argmax(), chosen.shape)
         left_out = (
-            ", without a token's weight to itself"
+            "a token's weight to itself is left out"
             if special
-            else ", without special tokens or a word's weight to itself"
+            else "special tokens and a word's weight to itself are left out"
         )
         sentence = (
-            f"BERT-base, {what}: weights of a tenth or more{left_out}; a dot is what is looked at. The largest: "
+            f"BERT-base, {what}. Lines: weights of a tenth or more; {left_out}. A dot is what is looked at. The largest: "
             f"{tokens[i]} → {'the other ' * (tokens[i] == tokens[j])}{tokens[j]}, {chosen[i, j]:.2f}."
         )
         return [*arcs, *body], base + 2.4 * _EM, sentence, _recording().badge
@@ -338,7 +338,7 @@ _PICTURES = {
     "04": _arcs(
         _TIRED,
         lambda seen: seen.weights.mean(axis=1)[7],
-        "another layer, 8, mean of its 12 heads",
+        "the mean of the 12 heads of layer 8",
         special=True,
     ),
     "05": _maps(
@@ -346,7 +346,7 @@ _PICTURES = {
     ),
     "06": _arcs(_TIRED, _of_head("8-11"), "another head, 8-11, for determiners"),
     "07": _arcs(_APPLES, _of_head("5-4"), "head 5-4 on another text"),
-    "08": _arcs(_APPLES, _strongest, "each word's strongest line to another word in any of 144 heads"),
+    "08": _arcs(_APPLES, _strongest, "for each word the strongest line to another word, of all 144 heads"),
     "09": _families,
     "10": _maps(
         _STORE,
