@@ -362,7 +362,7 @@ class Deck(LessonDeck):
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
         far = self._there("zeroing", turn)[0]
-        return f"{said}A unit of weight on it does little, but most of the weight lies there: without it the others turn {far:.1f} times as far as without another token."
+        return f"{said}A unit of weight on it does little, but much lies there: without it the others turn {far:.1f} times as far."
 
     @cached_property
     def from_sep(self) -> tuple[np.ndarray, np.ndarray]:

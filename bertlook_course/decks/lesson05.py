@@ -175,7 +175,7 @@ class Deck(LessonDeck):
         base = found[recording.badge].mean
         name = CLASSES[int(base.argmax())]
         sure = (
-            f"The twin's maps are all of one class; {len(recording)} inputs leave room for doubt all the same. "
+            f"All maps of the twin are of one class; its intervals are wide because there are only {len(recording)} inputs. "
             * bool(found["its random twin"].mean.max() == 1)
         )
         return fraction_bars(
