@@ -183,10 +183,10 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     monkeypatch.setattr(slides, "collect_evidence", lambda *_: cls)
     said = words_of(deck.second_sink_picture())
     assert (
-        "in layer 2 of somebody, that of [CLS] is 0.10 times as long as others' (0.50 of the weights, 0.09"
+        "in layer 2 of somebody the vector of [CLS] is 0.10 times as long as the others' (0.50 of the weights, 0.09"
         in said
     )
-    assert "Not everywhere" in said and "in layer 1 of the specimen, that of [SEP] is 1.00 times" in said
+    assert "Not everywhere" in said and "in layer 1 of the specimen the vector of [SEP] is 1.00 times" in said
     assert "somebody: [CLS]" in said and "specimen: [SEP]" in said
     deck.ours = {"norms": cls}
     assert "The specimen gives [CLS] more: 0.50 in layer 2." in words_of(deck.sep_picture())
@@ -203,7 +203,8 @@ def test_a_vote_shows_its_axis_first_and_the_answers_letter_afterwards(specimen,
     assert drawn.numbers[0].rows and drawn.svg.count(">yes<") == deck.came_out.count("yes")
     fading = list(pictures.faded_pictures(deck, "We saw the small bird.", *deck.sep_head).values())
     shares = [[int(n) for n in re.findall(r"(\d+) %", one.sentence)] for one in fading]
-    assert all(weight >= added for weight, added in shares[:2]) and len(fading) >= 2
+    assert all(weight >= added for weight, added, _ in shares[:2]) and len(fading) >= 2
+    assert shares[0][2] == round(100 * deck.from_sep[1][deck.sep_head])
 
 
 def test_layers_under_a_line_are_named_in_runs():

@@ -398,8 +398,14 @@ def said(deck):
 def test_the_deck_names_its_own_model_and_the_one_beside_it(deck, specimen):
     text = said(deck)
     assert "(other's best head " in text
-    assert "other was not measured on novels. LitBank, 100 novels, n = " in text
-    assert "other was not measured on larger sets. **On larger sets it does" in text
+    assert (
+        "other was not measured on novels. The specimen's best head and the four sieves elsewhere, per cent: novels (LitBank) "
+        in text
+    )
+    assert (
+        "other was not measured on larger sets. **On 1 of 3 larger sets it does.** The specimen's best head"
+        in text
+    )
     assert deck.points_picture().sentence.count("specimen") == 1
     assert deck.of_other["nearest"].accuracy == deck.of["nearest"].accuracy  # the same parts, no head in it
     assert deck_of_07.Deck(specimen, deck.twin, deck.documents[:4], beside=specimen).beside is None
@@ -416,16 +422,15 @@ def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, m
 def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkeypatch):
     def page(encoder, name):
         tables = {"LitBank": NOVELS, "pronoun pairs": NAMES}
-        return measured_with("other", *tables[name]) if encoder is deck.encoder else None
+        return measured_with("other", *tables[name]) if encoder is deck.encoder and name in tables else None
 
     monkeypatch.setattr(common, "measured_of", page)
     monkeypatch.setattr(deck_of_07, "measured_of", page)
     assert deck.said_won_there() == (
-        "LitBank, 100 novels, n = 1,234: other's best head 60.0 %, *nearest* 40.0, *head match* 50.0, "
-        "four sieves 70.0 (docs/results_minilm.md)."
+        "Other's best head and the four sieves elsewhere, per cent: novels (LitBank) 60.0 and 70.0 (n = 1,234)."
     )
     answer = deck.answer()
-    assert "On novels (LitBank): other's head 60.0 %, nearest 40.0 %." in answer.caption
+    assert "baseline: head match 52 %" in answer.sentence
     assert "By meaning alone: no. (other, Winogender 52.0 [49.0, 55.0] %, other, pairs" in answer.sentence
     monkeypatch.setattr(deck, "beside", None)
     monkeypatch.setattr(deck, "of_other", None)

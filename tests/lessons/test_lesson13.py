@@ -165,7 +165,10 @@ def test_both_models_verdicts_stand_in_one_row():
     assert picture.svg.count(">supported*<") == 4 and "8: 12 layer means" in picture.beneath
     assert "3: unit changed after the lock; 5: [MASK] not tested" in picture.beneath
     sides = sorted_picture({"specimen": ours}, "Sorted.")
-    assert "after the lock (by sentences an earlier specimen left it undecided); 5: [MASK] not tested" in sides.caption
+    assert (
+        "after the lock (by sentences an earlier specimen left it undecided); 5: [MASK] not tested"
+        in sides.caption
+    )
     assert [row[0] for row in picture.numbers[0].rows] == [claim.title for claim in h.REGISTER]
 
 
