@@ -100,8 +100,8 @@ def test_a_chapter_has_new_weights_when_all_its_tables_are_new():
     for name, heading in quoted_results.QUOTED.items():
         renewed = heading in everything
         assert (quoted_results.weights_of(all_new, heading) == new) == renewed, name
-        litbank = name in ("LitBank", "pronoun pairs")
-        assert (quoted_results.weights_of(some, heading) == new) == (renewed and not litbank), name
+        coreference = name in ("LitBank", "GUM", "pronoun pairs")
+        assert (quoted_results.weights_of(some, heading) == new) == (renewed and not coreference), name
 
 
 def test_a_page_with_saved_tables_takes_them_and_says_whose_they_are(tmp_path):
