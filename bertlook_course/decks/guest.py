@@ -16,7 +16,6 @@ from ..render import (
     claim_picture,
     figure_picture,
     gain_figure,
-    has_twin,
     interval_curves,
     layer_curves,
     signed_gain,
@@ -62,15 +61,11 @@ class Deck(LessonDeck):
         return lesson06.Deck(self.encoder, self.twin, load_treebank()[:300]).verdicts
 
     def claims_picture(self, *keys: str) -> Picture:
-        """Some claims with their verdicts, and in the caption how many hold and which rows have a twin beside them."""
+        """Some claims with their verdicts; the caption begins with how many hold."""
         verdicts = self.verdicts_on(*keys)
-        picture = claim_picture(verdicts)
-        hold = sum(one.verdict == HOLDS for one in verdicts)
+        picture, hold = claim_picture(verdicts), sum(one.verdict == HOLDS for one in verdicts)
         said = "Both hold" if hold == len(verdicts) == 2 else f"{hold} of {len(verdicts)} hold"
-        rows = [str(k) for k, one in enumerate(verdicts, 1) if has_twin(one)]
-        where = f" (row {' and '.join(rows)})" * (0 < len(rows) < len(verdicts))
-        caption = picture.caption.replace("grey square: random twin", f"grey square{where}: random twin")
-        return replace(picture, caption=f"{said} in {self.subject}. {caption}")
+        return replace(picture, caption=f"{said} in {self.subject}. {picture.caption}")
 
     def whose_guesses(self, guesser) -> str:
         """Whose guesses the slide shows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,9 +25,6 @@ from ..render import (
     answer_picture,
     beside,
     cards_picture,
-    claim_picture,
-    counted_units,
-    counts_sentence,
     describe_gallery,
     figure_picture,
     render_gallery,
@@ -305,25 +301,6 @@ class Deck(LessonDeck):
                 for name, (best, low, high) in self.habits.items()
             ],
             f"Mean and 95 % interval over the {n} sentences that had no part in the choice.",
-        )
-
-    def claim_picture(self, shown: Sequence) -> Picture:
-        """`bertlook_course.render.claim_picture`, with the texts of each row: only some of them choose a head."""
-        picture, counts = claim_picture(shown), {}
-        for row, verdict in enumerate(shown, 1):
-            chose = (
-                f"its head was chosen on {verdict.n_choice} others"
-                if verdict.n_choice
-                else "no head was chosen"
-            )
-            if verdict.n:
-                counts.setdefault(f"n = {verdict.n} {counted_units([verdict])}; {chose}.", []).append(
-                    str(row)
-                )
-        said = [f"Row{'s' * (len(rows) > 1)} {' and '.join(rows)}: {count}" for count, rows in counts.items()]
-        before = counts_sentence(shown, counted_units(shown))
-        return (
-            replace(picture, caption=picture.caption.replace(before, " ".join(said), 1)) if said else picture
         )
 
     def answer(

@@ -194,7 +194,7 @@ class Deck(LessonDeck):
         more = self.quoted("GUM")
         mixed = more is not None and more.model == books.model
         said = f"novels (LitBank) {_said_of_all(books)}{f'; GUM, many kinds of text, {_said_of_all(more)}' if mixed else ''}"
-        return f"{unmeasured}{_capital(books.whose)}'s best head and the four sieves elsewhere, per cent: {said}."
+        return f"{unmeasured}Elsewhere, per cent, {books.whose}'s best head and the four sieves: {said}."
 
     def points_picture(self) -> Picture:
         """Rules and best heads on one scale: BERT-base as printed, and two models on our texts, or one on novels too."""
@@ -340,8 +340,8 @@ class Deck(LessonDeck):
             for data, head, rule in zip(_PAIRS, heads, nearer)
         )
         return (
-            f"{unmeasured}**On {beaten} of {len(_PAIRS)} larger sets it does.** {_capital(names.whose)}'s best head and the nearer candidate, "
-            f"per cent: {said}."
+            f"{unmeasured}**On {beaten} of {len(_PAIRS)} larger sets it does.** Per cent right, {names.whose}'s best head and the nearer candidate: "
+            f"{said}."
         )
 
 
@@ -363,10 +363,6 @@ def _on_novels(books: MeasuredTable) -> dict[str, Measured]:
     [head] = (row for row in books.rows if row.startswith("best head") and "twin" not in row)
     rows = ("nearest", "same head", "four sieves", head)
     return {name: books.value(row, "all") for name, row in zip(_PREDICTORS, rows, strict=True)}
-
-
-def _capital(name: str) -> str:
-    return name[:1].upper() + name[1:]
 
 
 def _cases(table: MeasuredTable) -> str:

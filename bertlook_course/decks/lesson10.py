@@ -25,6 +25,7 @@ from ..render import (
     f1_cell,
     figure_picture,
     fits_said,
+    joined,
     where_table,
 )
 from .common import LessonDeck, letter, short_title
@@ -111,8 +112,8 @@ class Deck(LessonDeck):
         )
         sure = [NAMES[task] for task, score in self.scores.items() if score.so_far.sure]
         unsure = [NAMES[task] for task, score in self.scores.items() if not score.so_far.sure]
-        named = f"for {self._listed(sure)}" if sure else "for none"
-        return f"Best layer of {self.subject}: {where}. A depth can be named {named}{f', not for {self._listed(unsure)}' if unsure else ''}."
+        named = f"for {joined(sure)}" if sure else "for none"
+        return f"Best layer of {self.subject}: {where}. A depth can be named {named}{f', not for {joined(unsure)}' if unsure else ''}."
 
     # ---- mixes, runs, controls ----------------------------------------------------------------------------
 
@@ -197,18 +198,8 @@ class Deck(LessonDeck):
         unsure = [NAMES[task] for task, score in self.scores.items() if not score.so_far.sure]
         return (
             f"{'Not the probe alone' if above else 'The probe'}: in {above} of {len(rows)} tasks {self.subject} beats all three rivals, in "
-            f"{len(rows) - len(unsure)} surely its own embeddings, too{f' (not sure: {self._listed(unsure)})' if unsure else ''}. "
+            f"{len(rows) - len(unsure)} surely its own embeddings, too{f' (not sure: {joined(unsure)})' if unsure else ''}. "
         )
-
-    @staticmethod
-    def _listed(names) -> str:
-        """Names in a sentence.
-
-        >>> Deck._listed(["POS"]), Deck._listed(["POS", "Entities", "Coreference"])
-        ('POS', 'POS, Entities and Coreference')
-        """
-        *others, last = names
-        return f"{', '.join(others)} and {last}" if others else last
 
     def made_up_sentence(self) -> str:
         """How well labels that were made up can be learnt."""
@@ -294,7 +285,7 @@ class Deck(LessonDeck):
             {
                 "All four tasks gain from the layers."
                 if not unsure
-                else f"{number} from the layers; {self._listed(unsure)}: not sure.": {
+                else f"{number} from the layers; {joined(unsure)}: not sure.": {
                     NAMES[task] + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
                     for task in sure
                 },

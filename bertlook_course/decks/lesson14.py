@@ -24,6 +24,7 @@ from ..render import (
     depth_panels_figure,
     figure_picture,
     heat_figure,
+    joined,
     layer_curves,
     tagged_words,
 )
@@ -466,8 +467,7 @@ def _spans(numbers) -> str:
     numbers = [int(number) for number in numbers]
     if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]} to {numbers[-1]}"
-    *first, last = map(str, numbers)
-    return f"{', '.join(first)} and {last}" if first else last
+    return joined([*map(str, numbers)])
 
 
 def _match_row(name: str, compared, kept: int, of_all: str) -> list[object]:

@@ -21,6 +21,7 @@ from .drawing.layout import TYPE as TYPE
 from .drawing.layout import WIDE as WIDE
 from .drawing.layout import beside as beside
 from .drawing.layout import broken_lines as broken_lines
+from .drawing.layout import joined as joined
 from .drawing.marks import MODELS as MODELS
 from .drawing.marks import bar_look as bar_look
 from .drawing.marks import line_looks as line_looks
@@ -73,7 +74,6 @@ from .heads.lenses import describe_lenses as describe_lenses
 from .heads.lenses import first_query as first_query
 from .heads.lenses import full_scale as full_scale
 from .heads.lenses import hundredths as hundredths
-from .heads.lenses import joined as joined
 from .heads.lenses import lens_table as lens_table
 from .heads.lenses import lens_title as lens_title
 from .heads.lenses import render_lenses as render_lenses
@@ -130,7 +130,6 @@ from .results.claims import claim_card as claim_card
 from .results.claims import claim_table as claim_table
 from .results.claims import claims_text as claims_text
 from .results.claims import count_verdicts as count_verdicts
-from .results.claims import counted_units as counted_units
 from .results.claims import counts_sentence as counts_sentence
 from .results.claims import model_name as model_name
 from .results.claims import needs_text as needs_text

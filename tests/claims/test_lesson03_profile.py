@@ -35,3 +35,10 @@ def test_what_ships_is_what_is_measured_and_its_halves_merge_and_compare():
     whole = shipped[0].merge(shipped[1])
     assert whole.n == len(load_pairs())
     assert layer_difference(whole, zeros[0].merge(zeros[1]), "sep")[0].shape == (specimen.n_layers,)
+
+
+def test_a_measure_that_the_package_gains_changes_nothing_that_is_kept(monkeypatch):
+    shown = list(lesson03.shown_measures())
+    known = lesson03.surface_measures()
+    monkeypatch.setattr(lesson03, "surface_measures", lambda: known | {"new": known["sep"]})
+    assert list(lesson03.shown_measures()) == shown

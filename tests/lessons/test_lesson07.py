@@ -399,11 +399,11 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck, specimen):
     text = said(deck)
     assert "(other's best head " in text
     assert (
-        "other was not measured on novels. The specimen's best head and the four sieves elsewhere, per cent: novels (LitBank) "
+        "other was not measured on novels. Elsewhere, per cent, the specimen's best head and the four sieves: novels (LitBank) "
         in text
     )
     assert (
-        "other was not measured on larger sets. **On 1 of 3 larger sets it does.** The specimen's best head"
+        "other was not measured on larger sets. **On 1 of 3 larger sets it does.** Per cent right, the specimen's best head"
         in text
     )
     assert deck.points_picture().sentence.count("specimen") == 1
@@ -427,7 +427,7 @@ def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkey
     monkeypatch.setattr(common, "measured_of", page)
     monkeypatch.setattr(deck_of_07, "measured_of", page)
     assert deck.said_won_there() == (
-        "Other's best head and the four sieves elsewhere, per cent: novels (LitBank) 60.0 and 70.0 (n = 1,234)."
+        "Elsewhere, per cent, other's best head and the four sieves: novels (LitBank) 60.0 and 70.0 (n = 1,234)."
     )
     answer = deck.answer()
     assert "baseline: head match 52 %" in answer.sentence

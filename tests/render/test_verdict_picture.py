@@ -9,6 +9,7 @@ import pytest
 from test_render_claims import verdict
 
 from bertlook_course.claims import FAILS, HOLDS, OPEN
+from bertlook_course.claims.evidence import evidence
 from bertlook_course.render import claim_picture
 from bertlook_course.render.pictures.verdict_picture import _MIDDLE, _REACH
 
@@ -61,3 +62,20 @@ def test_the_table_goes_along_and_markup_stays_text():
     assert len(picture.numbers[0].rows) == 2
     with pytest.raises(ValueError, match="at least one verdict"):
         claim_picture([])
+
+
+def test_the_caption_says_what_n_counts_and_which_rows_have_a_twin():
+    def counts(unit, chose=50, control=True):
+        one = replace(verdict(0.25), twin=0.1, n=30, n_choice=chose)
+        collect = evidence("made up", version=1, unit=unit)(lambda encoder, resources: iter(()))
+        return replace(one, claim=replace(one.claim, collect=collect, control=control))
+
+    texts, pairs = counts("texts", chose=0, control=False), counts("pairs of texts")
+    alike = claim_picture([pairs, pairs]).caption
+    assert alike.startswith("n = 30 pairs of texts; heads and layers chosen on 50 others. The claim")
+    assert "; grey square: random twin." in alike
+    apart = claim_picture([texts, texts, pairs]).caption
+    assert apart.startswith(
+        "Rows 1 and 2: n = 30 texts. Row 3: n = 30 pairs of texts; heads and layers chosen"
+    )
+    assert "; grey square (row 3): random twin." in apart

@@ -147,13 +147,19 @@ def guess_masked(
     """
     if not 1 <= n <= len(encoder.tokenizer):
         raise ValueError(f"n is how many guesses to give, from 1 to {len(encoder.tokenizer)}; got {n}.")
+    sentence = read_masked(encoder, text, masked)
+    _, guesses = _guesses(encoder, masked_lm_scores(encoder, sentence.ids, sentence.masked), n)
+    return sentence, guesses
+
+
+def _guesses(encoder, scores, n: int) -> tuple[np.ndarray, tuple[tuple[str, float], ...]]:
+    """The share of every piece, and the likeliest pieces with theirs."""
     from scipy.special import softmax
 
-    sentence = read_masked(encoder, text, masked)
-    shares = softmax(masked_lm_scores(encoder, sentence.ids, sentence.masked))
+    shares = softmax(scores)
     best = np.argsort(-shares, kind="stable")[:n]
     names = [pieces_of(encoder, [piece])[0] for piece in best]
-    return sentence, tuple(zip(names, shares[best].tolist()))
+    return shares, tuple(zip(names, shares[best].tolist()))
 
 
 def masked_lm_scores(encoder: Encoder, ids: Sequence[int], position: int) -> np.ndarray:
@@ -392,18 +398,15 @@ class Bench:
         return self._outcomes[key]
 
     def _compute(self, heads, how) -> Outcome:
-        from scipy.special import softmax
-
         score = masked_lm_scorer(self.encoder)
-        share = softmax(score(self._one.run(heads, how)[0, self.sentence.masked]))
-        best = np.argsort(-share, kind="stable")[:TOP]
-        names = [pieces_of(self.encoder, [piece])[0] for piece in best]
-        truth = None if self.sentence.truth is None else float(share[self.sentence.truth])
+        shares, guesses = _guesses(
+            self.encoder, score(self._one.run(heads, how)[0, self.sentence.masked]), TOP
+        )
+        truth = None if self.sentence.truth is None else float(shares[self.sentence.truth])
         scores = score(self._batch.run(heads, how)[self._rows, self._positions])
         hits = scores.argmax(axis=-1) == self._truths
         scores = scores - scores.max(axis=-1, keepdims=True)
         losses = np.log(np.exp(scores).sum(axis=-1)) - scores[np.arange(len(scores)), self._truths]
-        guesses = tuple(zip(names, share[best].tolist()))
         right = None if self.classify is None else np.asarray(self.classify(heads, how), dtype=float)
         return Outcome(heads, how, guesses, truth, losses.astype(float), hits, right)
 

@@ -48,21 +48,14 @@ IMAGES = (
 )
 _WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
 # What was not tried as it was registered, or shows less than it seems to, by claim and by whether it was published.
-_SUBSTITUTES = {
+_REMARKS = {
     (
         "13-sep-haven",
         False,
-    ): "unit changed after the lock, to documents; by sentences, as registered, an earlier specimen left it undecided",
-    ("13-drifters", False): "only . and , were tested, not [MASK]",
+    ): "unit changed after the lock (by sentences an earlier specimen left it undecided)",
+    ("13-drifters", False): "[MASK] not tested",
     ("13-three-phases", True): "smooth curves pass, too (slide 12)",
     ("13-looks-where-it-matters-less", True): "12 layer means, not heads",
-}
-# The same where there is no room for more.
-_SHORTER = {
-    ("13-sep-haven", False): "unit changed after the lock",
-    ("13-drifters", False): "[MASK] not tested",
-    ("13-three-phases", True): "smooth curves pass",
-    ("13-looks-where-it-matters-less", True): "12 layer means",
 }
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
@@ -251,7 +244,7 @@ def trial_picture(
     )
     caption = (
         f"{decided} “?”: undecided, and why; “on the line”: the interval contains it. "
-        f"p: corrected for eleven claims.{_starred([*ours, *published], words=_SHORTER, lead='(slide 20) ')}"
+        f"p: corrected for eleven claims.{_starred([*ours, *published], short=True)}"
     ).strip()
     return Picture(
         body,
@@ -294,32 +287,28 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
         f"{name}: {'; '.join(f'{one.claim.title}: {_WORDS[one.verdict]}' for one in outcomes)}."
         for name, outcomes in sides.items()
     )
-    words = _SHORTER | {
-        (
-            "13-sep-haven",
-            False,
-        ): "unit changed after the lock (by sentences an earlier specimen left it undecided)"
-    }
     decided = [one for outcomes in sides.values() for one in outcomes if one.verdict != OPEN]
-    caption += _starred(decided, words=words)
+    caption += _starred(decided)
     return Picture(body, _WIDTH, top, "Which claims survive", said, _EM, caption=caption, wide=True)
 
 
-def _remark(verdict, bar: bool = False, words: Mapping = _SUBSTITUTES) -> str:
+def _remark(verdict, bar: bool = False) -> str:
     """What was not tried as registered; beside its bar also why a published verdict is not what the interval seems to say."""
     published = "published" in verdict.model
-    said = [words.get((verdict.claim.key, published), "")]
+    said = [_REMARKS.get((verdict.claim.key, published), "")]
     crosses = verdict.low <= verdict.claim.threshold <= verdict.high
     if bar and published and not np.isnan(verdict.p) and (verdict.verdict == OPEN) != crosses:
         said.append("its interval just crosses the line, but p decides" if crosses else verdict.why)
     return "; ".join(filter(None, said))
 
 
-def _starred(outcomes: Sequence, bar: bool = False, words: Mapping = _SUBSTITUTES, lead: str = "") -> str:
-    """What the stars mean, by the claim's number."""
-    said = ((one.claim.title.partition(" ")[0], _remark(one, bar, words)) for one in outcomes)
-    found = [f"{number}: {remark}" for number, remark in said if remark]
-    return f" *\N{NO-BREAK SPACE}{lead}{'; '.join(found)}." if found else ""
+def _starred(outcomes: Sequence, *, bar: bool = False, short: bool = False) -> str:
+    """What the stars mean, by the claim's number; short, without what is bracketed, and with the slide that has it."""
+    said = ((one.claim.title.partition(" ")[0], _remark(one, bar)) for one in outcomes)
+    found = [
+        f"{number}: {remark.partition(' (')[0] if short else remark}" for number, remark in said if remark
+    ]
+    return f" *\N{NO-BREAK SPACE}{'(slide 20) ' * short}{'; '.join(found)}." if found else ""
 
 
 def why_short(verdict) -> str:

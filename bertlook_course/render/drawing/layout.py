@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from bertlook_teach.views import shortened, text_width
 
@@ -34,3 +35,13 @@ def broken_lines(sentence: str, em: float, width: float, most: int | None = None
     if most is None or len(lines) <= most:
         return lines
     return [*lines[: most - 1], shortened(" ".join(lines[most - 1 :]), em, width)]
+
+
+def joined(names: Sequence[str], word: str = "and") -> str:
+    """Names as they are read aloud.
+
+    >>> joined(["a"]), joined(["a", "b", "c"]), joined(["a", "b"], "or")
+    ('a', 'a, b and c', 'a or b')
+    """
+    *others, last = names
+    return f"{', '.join(others)} {word} {last}" if others else last

@@ -38,6 +38,7 @@ from bertlook_teach.views import (
     visible_token,
 )
 
+from ..drawing.layout import joined
 from ..drawing.text_table import TextTable
 
 # As they stand over a column; a lens that is not here is called by its own name.
@@ -211,15 +212,6 @@ def describe_lenses(
     return (
         f"Head {head_label(layer, head)}, query {quoted(tokens[query], special[query])}: {'; '.join(parts)}."
     )
-
-
-def joined(names: Sequence[str]) -> str:
-    """Names as they are read aloud.
-
-    >>> joined(["a"]), joined(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def lens_table(

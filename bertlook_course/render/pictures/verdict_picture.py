@@ -19,12 +19,11 @@ from bertlook_teach.views import (
 )
 
 from ...claims import FAILS, HOLDS
-from ..drawing.layout import broken_lines
+from ..drawing.layout import broken_lines, joined
 from ..drawing.marks import MODELS, marks_of
 from ..results.claims import (
     claim_table,
-    counted_units,
-    counts_sentence,
+    counts_by_row,
     model_name,
     needs_text,
     twin_cell,
@@ -71,9 +70,11 @@ def claim_picture(verdicts: Sequence) -> Picture:
         body += _row(verdict, lines, top, high)
         top += high
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
+    twins = [str(row) for row, verdict in enumerate(verdicts, 1) if has_twin(verdict)]
+    where = f" (row{'s' * (len(twins) > 1)} {joined(twins)})" if 0 < len(twins) < len(verdicts) else ""
     caption = (
-        f"{counts_sentence(verdicts, counted_units(verdicts))} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
-        f"{model_name(verdicts)}, 95 % interval{'; grey square: random twin' if any(map(has_twin, verdicts)) else ''}."
+        f"{counts_by_row(verdicts)} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
+        f"{model_name(verdicts)}, 95 % interval{f'; grey square{where}: random twin' * bool(twins)}."
     )
     if any(verdict.claim.below and not np.isnan(verdict.value) for verdict in verdicts):
         caption += " Where less is needed (<), smaller values lie to the right."

@@ -10,6 +10,7 @@ import numpy as np
 from bertlook_teach.model import model_title
 
 from ...claims import FAILS, HOLDS, NOISE, OPEN, VERDICT_RULE
+from ..drawing.layout import joined
 from ..drawing.text_table import TextTable
 
 _FOOTNOTES = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -169,8 +170,20 @@ def counted_units(verdicts: Sequence) -> str:
         for verdict in verdicts
         if verdict.n
     }
-    *others, last = sorted(found) or ["inputs"]
-    return f"{', '.join(others)} or {last}" if others else last
+    return joined(sorted(found) or ["inputs"], "or")
+
+
+def counts_by_row(verdicts: Sequence) -> str:
+    """`counts_sentence` on the course's own corpora; row by row where the rows count different things."""
+    kinds = {(counted_units([one]), one.n_choice > 0) for one in verdicts if one.n}
+    if len(kinds) < 2:
+        return counts_sentence(verdicts, counted_units(verdicts))
+    rows: dict[str, list[str]] = {}
+    for number, one in enumerate(verdicts, 1):
+        rows.setdefault(counts_sentence([one], counted_units([one])), []).append(str(number))
+    return " ".join(
+        f"Row{'s' * (len(which) > 1)} {joined(which)}: {said}" for said, which in rows.items() if said
+    )
 
 
 def tags_sentence(verdicts: Sequence) -> str:

@@ -23,7 +23,7 @@ from bertlook_teach.views import (
     text,
 )
 
-from ..drawing.layout import broken_lines
+from ..drawing.layout import broken_lines, joined
 
 OFF = SELECTED_INK
 
@@ -52,14 +52,10 @@ def describe_off(off: Sequence[tuple[int, int]], shape: tuple[int, int]) -> str:
     layers = sorted({layer for layer, _ in off})
     if len(off) == len(layers) * n_heads and len(layers) <= _NAMED:
         numbers = [str(layer + 1) for layer in layers]
-        return f"layer{'s' * (len(layers) > 1)} {_joined(numbers)} off"
+        return f"layer{'s' * (len(layers) > 1)} {joined(numbers)} off"
     if len(off) > _NAMED:
         return f"{len(off)} of {n_layers * n_heads} heads off"
-    return f"head{'s' * (len(off) > 1)} {_joined([head_label(*head) for head in off])} off"
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"head{'s' * (len(off) > 1)} {joined([head_label(*head) for head in off])} off"
 
 
 def describe_change(before, after, units, *, off: bool = True, places: int = 2, seed: int = 0) -> str:
