@@ -37,6 +37,11 @@ class PatternEvidence:
         """As of a collector that `bertlook_course.claims.evidence.evidence` decorates; raise the version when a number may come out otherwise."""
         return f"{self.on}: {self.pattern!r}", 1
 
+    @property
+    def unit(self) -> str:
+        """What n counts on the course's own corpora."""
+        return {"treebank": "documents", "texts": "texts", "pairs": "pairs of texts"}[self.on]
+
     def __call__(self, encoder, resources):
         try:
             maps = _maps_for_claims(encoder, resources, self.on)

@@ -32,14 +32,12 @@ from ..render import (
     broken_lines,
     draw_sign,
     figure_picture,
-    line_looks,
     small_maps,
 )
 from .common import LessonDeck, letter, short_title, subject
-from .pictures.lesson02 import moved
+from .pictures.lesson02 import TYPE_SIZE, draw_key, model_look, moved, plain_axes, which_one, with_reach
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
-_TYPE = 18  # points
 _SEGMENTS = {"segments A and B": "standard", "all zeros": "zeros"}
 
 
@@ -139,24 +137,26 @@ class Deck(LessonDeck):
     def best_picture(self) -> Picture:
         """The same as dots."""
         table, rows = self.best_table(), range(len(self.best), 0, -1)
-        figure, axes = _axes((9.8, 4.7))
+        figure, axes = plain_axes((9.8, 4.7))
         shares = [share.value.mean for _, share in self.best.values()]
         axes.plot(shares, rows, "D", mfc="white", color=MUTED, ms=10, label=f"{self.name}, share")
-        mean, reach = _with_reach([excess.value for excess, _ in self.best.values()])
+        mean, reach = with_reach([excess.value for excess, _ in self.best.values()])
         label = f"{self.name}, excess over the null model [95 %]"
-        axes.errorbar(mean, rows, xerr=reach, capsize=5, label=label, **_look(self.name))
+        axes.errorbar(mean, rows, xerr=reach, capsize=5, label=label, **model_look(self.name))
         if self.others:
-            mean, reach = _with_reach([found.value for found in self.others.values()])
+            mean, reach = with_reach([found.value for found in self.others.values()])
             lower = [row - 0.22 for row in rows]
             label = f"{short_title(self.beside)}, excess [95 %]"
-            axes.errorbar(mean, lower, xerr=reach, capsize=5, label=label, **_look(short_title(self.beside)))
+            axes.errorbar(
+                mean, lower, xerr=reach, capsize=5, label=label, **model_look(short_title(self.beside))
+            )
         twins = [found.value.mean for found in self.twins.values()]
-        axes.plot(twins, rows, label=f"{self.name}'s twin, excess", **_look("random twin"))
+        axes.plot(twins, rows, label=f"{self.name}'s twin, excess", **model_look("random twin"))
         axes.axvline(CLEAR, color=MUTED, linestyle=":", linewidth=2)
-        axes.set_yticks(rows, [f"{title}: {head}" for title, head, *_ in table.rows], fontsize=_TYPE)
+        axes.set_yticks(rows, [f"{title}: {head}" for title, head, *_ in table.rows], fontsize=TYPE_SIZE)
         axes.set_ylim(0.4, len(self.best) + 0.6)
-        axes.set_xlabel("share of attention, or its excess over the null model", fontsize=_TYPE)
-        _key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
+        axes.set_xlabel("share of attention, or its excess over the null model", fontsize=TYPE_SIZE)
+        draw_key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
         said = (
             f"{len(self.clear)} of {len(PATTERNS)} exceed {CLEAR:g} (dotted) in {self.subject}. {table.caption}{self._said_same_word()} "
             "Bag of words: the share in its own text times how evenly it is spread."
@@ -181,7 +181,7 @@ class Deck(LessonDeck):
         _, every, both, last = fair_head(values["next, excess"], *(values[name] for name in names))
         row = neuron_view(vig, *where, vig.n_tokens - 1)
         top = np.argsort(-np.asarray(row.weights), kind="stable")[:3]
-        looks = ", ".join(f"{_which(row.tokens, at)} ({row.weights[at]:.2f})" for at in top)
+        looks = ", ".join(f"{which_one(row.tokens, at)} ({row.weights[at]:.2f})" for at in top)
         share = last.value.mean
         found = "Yes" if share > 0.5 else "In part" if share > 0.1 else "Hardly"
         titles = "all tokens, to the next", "from both [SEP], to [CLS]", "from the last [SEP], to [CLS]"
@@ -241,18 +241,18 @@ class Deck(LessonDeck):
             [[title, *(str(getattr(r, name)) for r in self.switches)] for title, name in names.items()],
             f"{said} n = {ours.n} pairs, [95 %]; head chosen on {self.ours.n - ours.n} others.",
         )
-        figure, axes = _axes((9.8, 3.1))
+        figure, axes = plain_axes((9.8, 3.1))
         for (title, name), mark, colour in zip(_SEGMENTS.items(), "oD", (LINE, SELECTED)):
-            mean, reach = _with_reach([getattr(report, name) for report in self.switches])
+            mean, reach = with_reach([getattr(report, name) for report in self.switches])
             fill = "white" if name == "zeros" else colour
             axes.errorbar(
                 mean, [1, 0], xerr=reach, fmt=mark, color=colour, mfc=fill, ms=11, capsize=5, label=title
             )
         axes.axvline(ours.chance.mean, color=MUTED, linestyle=":", linewidth=2, label="chance")
         axes.set(xlim=(0.4, 1), ylim=(-0.5, 1.5))
-        axes.set_yticks([1, 0], self._switched(), fontsize=_TYPE)
-        axes.set_xlabel("share in its own text [95 %]", fontsize=_TYPE)
-        _key(figure)
+        axes.set_yticks([1, 0], self._switched(), fontsize=TYPE_SIZE)
+        axes.set_xlabel("share in its own text [95 %]", fontsize=TYPE_SIZE)
+        draw_key(figure)
         return replace(figure_picture(figure, table.caption), numbers=(table,))
 
     def bag_picture(self, first: str, second: str) -> Picture:
@@ -403,16 +403,16 @@ class Deck(LessonDeck):
         """The dimensions that make the head look into its own text, with segment ids and with zeros in their place."""
         both = {title: self._own_minus_other(segments) for title, segments in _SEGMENTS.items()}
         standard, zeros = both.values()
-        figure, axes = _axes((9.8, 3.6))
+        figure, axes = plain_axes((9.8, 3.6))
         for (name, adds), mark, colour in zip(both.items(), "oD", (LINE, SELECTED)):
             fill = "white" if name == "all zeros" else colour
             axes.plot(adds[standard.argsort()[::-1]], mark, color=colour, ms=9, mfc=fill, label=name)
         axes.axhline(0, color=MUTED, linestyle=":", linewidth=2)
-        axes.set_xlabel(f"dimensions of head {head_label(*self.bag)}, the largest first", fontsize=_TYPE)
-        axes.set_ylabel("adds to the score", fontsize=_TYPE)
-        axes.tick_params(labelsize=_TYPE)
+        axes.set_xlabel(f"dimensions of head {head_label(*self.bag)}, the largest first", fontsize=TYPE_SIZE)
+        axes.set_ylabel("adds to the score", fontsize=TYPE_SIZE)
+        axes.tick_params(labelsize=TYPE_SIZE)
         axes.set_xticks([])
-        axes.legend(fontsize=_TYPE, frameon=False)
+        axes.legend(fontsize=TYPE_SIZE, frameon=False)
         whole, without = float(standard.sum()), float(zeros.sum())
         needed = ""
         if whole > 0:
@@ -425,40 +425,3 @@ class Deck(LessonDeck):
             f"Score of the same text minus score of the other text, mean of {len(self.few)} pairs: {whole:+.2f}, "
             f"and {without:+.2f} with all zeros. {needed}",
         )
-
-
-def _which(tokens: Sequence[str], at: int) -> str:
-    """A token of a text, and which one of its kind if there are several: ``"the second “store”"``."""
-    places = [place for place, token in enumerate(tokens) if token == tokens[at]]
-    number = places.index(at)
-    if len(places) == 1:
-        return f"“{tokens[at]}”"
-    ordinal = ("first", "second", "third")[number] if number < 3 else f"{number + 1}th"
-    return f"the {ordinal} “{tokens[at]}”"
-
-
-# --- drawing -----------------------------------------------------------------------------------------------------
-def _look(name: str) -> dict[str, object]:
-    """A model's own mark, large enough for the last row."""
-    return line_looks([name])[0] | {"linestyle": "none", "markersize": 11}
-
-
-def _axes(size: tuple[float, float]):
-    """A figure and its axes, without a frame above and to the right."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    axes.tick_params(axis="x", labelsize=_TYPE)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def _with_reach(intervals: Sequence) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Means, and how far their intervals reach to both sides."""
-    low, mean, high = (np.array([getattr(one, end) for one in intervals]) for end in ("low", "mean", "high"))
-    return mean, [mean - low, high - mean]
-
-
-def _key(figure, ncols: int = 3, **options) -> None:
-    figure.legend(loc="outside upper left", ncols=ncols, frameon=False, fontsize=_TYPE, **options)

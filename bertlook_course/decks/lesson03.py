@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -30,7 +29,7 @@ from ..render import (
     zones_picture,
 )
 from .common import LessonDeck, letter, short_title, subject
-from .pictures.lesson03 import DOGS, layers
+from .pictures.lesson03 import DOGS, layers, said_ends, said_most, said_top
 
 CLARK = "BERT-base, published"
 SCALED = "BERT-base, published / ln 122"
@@ -52,35 +51,6 @@ def _even(profile: Profile, kind: str) -> float:
 def _token(kind: str) -> str:
     """The same in Markdown."""
     return "full stops and commas" if kind == "punct" else f"`{SINKS[kind]}`"
-
-
-def _top(who: str, curve: np.ndarray) -> str:
-    return f"{who} is highest in layer {curve.argmax() + 1} ({curve.max():.3f})"
-
-
-def _at_most(who: str, curve: np.ndarray) -> str:
-    return f"{who} at most {curve.max():.2f} (layer {curve.argmax() + 1})"
-
-
-def _starts(curves: Mapping[str, np.ndarray]) -> str:
-    """Which models look broadly in layer 1, and which are nowhere sharper than there."""
-    sharp = [who for who, curve in curves.items() if curve.argmin() == 0]
-    broad = [who for who in curves if who not in sharp]
-    said = "; ".join(
-        f"{' and '.join(names)} {'start' if len(names) > 1 else 'starts'} {how}"
-        for names, how in ((broad, "broad"), (sharp, "sharp"))
-        if names
-    )
-    return f"{said[:1].upper()}{said[1:]}."
-
-
-def _from_end_to_end(who: str, curve: np.ndarray) -> str:
-    """Broad, sharp, broad again, or not: the first layer, the lowest, and the last one."""
-    lowest = int(curve.argmin())
-    if lowest == 0:
-        return f"{who} is sharpest in layer 1 ({curve[0]:.2f}) and ends at {curve[-1]:.2f}"
-    ends = "" if lowest == len(curve) - 1 else f" and ends at {curve[-1]:.2f}"
-    return f"{who} falls from {curve[0]:.2f} to {curve[lowest]:.2f} in layer {lowest + 1}{ends}"
 
 
 class Deck(LessonDeck):
@@ -131,13 +101,12 @@ class Deck(LessonDeck):
         printed,
         name: str = CLARK,
         uniform: str = "",
-        say=_top,
+        say=said_top,
         aside=None,
-        first=None,
     ) -> Picture:
         """A measure by layer: of the models and the twin with intervals, of BERT-base as printed, and of uniform attention.
 
-        ``aside(figure)`` draws more beside the curves, and says what; ``first(curves)`` says what to see before the numbers.
+        ``aside(figure)`` draws more beside the curves, and says what; ``say(ylabel, curves)`` is how the caption begins.
         """
         ours = {self.name: self.profile.layer_mean(measure)}
         curves = {self.subject: self.profile.layer_mean(measure)[0]}
@@ -149,15 +118,10 @@ class Deck(LessonDeck):
         line = ("uniform attention", level) if uniform else None
         figure = interval_curves(ours, published={name: printed}, baseline=line, ylabel=ylabel)
         curves |= {"BERT-base": printed}
-        said = "; ".join(say(who, curve) for who, curve in curves.items())
-        opening = f"{first(curves)} " if first else ""
         bands = f" Bands: 95 %, n = {self.profile.n} texts" + (f"; uniform {level:.3f}." if uniform else ".")
         source = " BERT-base: Clark et al. 2019." if name == CLARK else ""
         more = f" {aside(figure)}" if aside else ""
-        return figure_picture(
-            figure,
-            f"{opening}{ylabel[:1].upper() + ylabel[1:] if first else ylabel}: {said}.{bands}{source}{more}",
-        )
+        return figure_picture(figure, f"{say(ylabel, curves)}.{bands}{source}{more}")
 
     # ---- neighbours -------------------------------------------------------------------------------------------
 
@@ -367,7 +331,7 @@ class Deck(LessonDeck):
 
         return {
             title: self.layer_picture(
-                key, title, published_layers(key), uniform="sep, uniform", say=_at_most, aside=draw
+                key, title, published_layers(key), uniform="sep, uniform", say=said_most, aside=draw
             )
             for title, key in (("SEP → SEP", "sep_to_sep"), ("other → SEP", "other_to_sep"))
         }
@@ -400,8 +364,7 @@ class Deck(LessonDeck):
                 "entropy / ln n",
                 base["entropy_clark"],
                 SCALED,
-                say=_from_end_to_end,
-                first=_starts,
+                say=said_ends,
             ),
             "from [CLS]": self.layer_picture(
                 "cls_normalized", "entropy from [CLS] / ln n", base["entropy_from_cls"], SCALED
@@ -441,12 +404,8 @@ class Deck(LessonDeck):
         )
 
     def _said_sinks(self) -> str:
-        said = f"{_token(sink_of(self.profile))} in {self.subject}"
-        return (
-            said
-            if self.other is None
-            else f"{said} and to {_token(sink_of(self.other))} in {subject(self.beside)}"
-        )
+        other = self.other and f" and to {_token(sink_of(self.other))} in {subject(self.beside)}"
+        return f"{_token(sink_of(self.profile))} in {self.subject}{other or ''}"
 
     # ---- behind the end ---------------------------------------------------------------------------------------
 

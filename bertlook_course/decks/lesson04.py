@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bertlook_teach.model import load_encoder, random_twin
+from bertlook_teach.model import load_encoder
 from bertlook_teach.views import Picture
 
 from ..claims import SINKS, Resources, collect_evidence
@@ -26,8 +26,6 @@ from .lesson04_norms import (
     just,
     layer_means,
     layers_under,
-    length_of,
-    share_of,
     share_of_norms,
     share_of_weights,
     sink_of,
@@ -129,33 +127,6 @@ class Deck(LessonDeck):
             ylabel="share to [SEP]",
             more="" if kind == "sep" else rests,
         )
-
-    def second_sink_picture(self) -> Picture:
-        """The share of the token on which each model rests: of the weights, of what the weighted vectors add, and in the twin."""
-        sides = {self.encoder: (self.ours["norms"], self.chance["norms"])}
-        if self.beside is not None:
-            both = (
-                collect_evidence("norms", one, self.resources)
-                for one in (self.beside, random_twin(self.beside))
-            )
-            sides = {self.beside: tuple(both)} | sides
-        panels, said, short = {}, [], []
-        for model, (norms, twin) in sides.items():
-            kind, layer = sink_of(norms)
-            weights, added = (banded(norms, share_of(kind, name)) for name in ("weight", "added"))
-            length = banded(norms, length_of(kind))[0][layer]
-            panels[f"{short_title(model)}: {SINKS[kind]}"] = {
-                "of the weights": weights,
-                "of what is added": added,
-                "its random twin": banded(twin, share_of(kind, "weight")),
-            }
-            short.append(length < 0.25)
-            said.append(
-                f"in layer {layer + 1} of {subject(model)} the vector of {SINKS[kind]} is {length:.2f} times as long as the others' "
-                f"({weights[0][layer]:.2f} of the weights, {added[0][layer]:.2f} of what is added)"
-            )
-        answer = f"{'Yes' if all(short) else 'Not everywhere'}: {'; '.join(said)}. Bands: 95 %, n = {self.n_texts} texts."
-        return figure_picture(sinks_figure(panels), answer)
 
     @property
     def own_in_base(self) -> float:

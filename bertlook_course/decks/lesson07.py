@@ -194,7 +194,7 @@ class Deck(LessonDeck):
         more = self.quoted("GUM")
         mixed = more is not None and more.model == books.model
         said = f"novels (LitBank) {_said_of_all(books)}{f'; GUM, many kinds of text, {_said_of_all(more)}' if mixed else ''}"
-        return f"{unmeasured}Elsewhere, per cent, {books.whose}'s best head and the four sieves: {said}."
+        return f"{unmeasured}On other texts, {books.whose}'s best head and the four sieves find, in per cent: {said}."
 
     def points_picture(self) -> Picture:
         """Rules and best heads on one scale: BERT-base as printed, and two models on our texts, or one on novels too."""

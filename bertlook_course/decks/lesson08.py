@@ -21,13 +21,11 @@ from ..render import (
     Estimate,
     TextTable,
     answer_picture,
-    arcs_of,
     count_verdicts,
     figure_picture,
     learning_figure,
     pair_grids,
     points_figure,
-    render_arcs,
     score_cell,
     signed_gain,
 )
@@ -94,28 +92,6 @@ class Deck(LessonDeck):
             f"which is not a word: `[CLS]` and `[SEP]` stand for it, each with {2 * self.n_heads}. Fitted on {self.found.n_train} "
             f"sentences, scored on {self.found.n_test} of other documents."
         )
-
-    def tree_picture(self) -> Picture:
-        """A short sentence, of the scored ones, with about as many governors found as in all: the treebank's arcs above, the probe's below."""
-        _, trees = halves_by_document(self.resources.treebank)
-        every, cases = self.scores["attention only"].uas, []
-        for number, (read, answers) in enumerate((one, self.probe.predict(one)) for one in self.scored):
-            right = (answers == read.governors)[read.counted]
-            if 7 <= len(right) <= 9:
-                cases.append((abs(right.mean() - every), number, right, read, answers))
-        _, number, right, read, answers = min(cases)
-        tree = trees[number]
-        arcs = arcs_of(tree, np.where(answers < len(read), answers, -1))
-        arcs["arcs"] = [arc | {"relation": ""} for arc in arcs["arcs"] if read.counted[arc["dependent"]]]
-        arcs["words"] = arcs["words"][: np.flatnonzero(read.counted)[-1] + 1]
-        said = (
-            f"Above: the treebank. Below: what {self.subject}'s attention-only probe names. Arrows go from the governor to the word. "
-            f"With the root, which has no arc, {right.sum()} of {len(right)} words get their governor; in all sentences, "
-            f"{100 * every:.0f} %."
-        )
-        for i in (i for i, j in enumerate(answers) if i < j < len(read) and answers[j] == i):
-            said += f" “{tree.words[i]}” and “{tree.words[answers[i]]}” name each other: no tree is enforced."
-        return replace(render_arcs(arcs, direction=1, font_size=34), caption=said, wide=True)
 
     @property
     def leads(self) -> dict[str, str]:

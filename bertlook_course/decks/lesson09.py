@@ -11,7 +11,7 @@ from bertlook_teach import head_label, measures, stats
 from bertlook_teach.views import Picture
 
 from ..claims import Resources, collect_evidence
-from ..metrics import average_linkage, metric_mds, procrustes
+from ..metrics import average_linkage, metric_mds
 from ..published import published_map
 from ..render import (
     Estimate,
@@ -388,19 +388,6 @@ class Deck(LessonDeck):
             "refuses them. Maps from two halves of the texts are allowed:"
         )
 
-    def turned_picture(self) -> Picture:
-        """The maps of two halves of the texts, one turned onto the other."""
-        one, other = (metric_mds(self.each[half::2].mean(axis=0), starts=20).points for half in (0, 1))
-        fitted, disparity = procrustes(one, other, self.names, self.names)
-        longer = np.argsort(
-            -np.ptp(other, axis=0)
-        )  # up and down mean nothing: the longer side lies along the slide
-        return figure_picture(
-            _turned_figure(fitted[:, longer], other[:, longer]),
-            "Each head on two halves of the texts, a circle and a square, after turning. Left over: "
-            f"{100 * disparity:.2f} % of the variance.",
-        )
-
 
 def nearest_heads(distances: np.ndarray) -> np.ndarray:
     """For each head the place of its nearest other head; distances of shape (head, head)."""
@@ -448,19 +435,3 @@ def _resting(quantities: dict[str, np.ndarray], weights: np.ndarray) -> int:
     """How many heads rest on [SEP], in the weighted mean over texts."""
     means = {name: np.tensordot(weights / weights.sum(), values, 1) for name, values in quantities.items()}
     return (measures.behaviour_labels(means) == "[SEP]").sum()
-
-
-def _turned_figure(fitted: np.ndarray, other: np.ndarray):
-    """Two maps of the same heads over each other, a line between the two places of each head; shape (head, 2)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.8, 3.6), layout="constrained")
-    axes = figure.subplots()
-    axes.plot(*np.transpose([fitted, other], (2, 0, 1)), color="#777777", linewidth=1.5)
-    axes.plot(
-        *other.T, "o", markersize=13, markerfacecolor="white", markeredgecolor="#0072b2", markeredgewidth=2
-    )
-    axes.plot(*fitted.T, "s", markersize=6, color="#d55e00")
-    axes.set(xticks=[], yticks=[], aspect="equal")
-    axes.spines[:].set_visible(False)
-    return figure

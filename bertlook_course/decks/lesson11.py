@@ -193,7 +193,7 @@ class Deck(LessonDeck):
     @cached_property
     def gains(self) -> tuple[np.ndarray, ...]:
         """Of each model, what the best head to remove gains: on the half that chose it, and on the other half."""
-        return tuple(best_to_remove(effects) for effects in (self.effects, self.twin_effects))
+        return tuple(ablation.best_to_remove(effects) for effects in (self.effects, self.twin_effects))
 
     def halves_question(self) -> str:
         """What becomes of the gain on other sentences?"""
@@ -444,27 +444,3 @@ class Deck(LessonDeck):
             f"the printed errors. Masking gives the same answers and no gain. {self.Subject}: {masked:,} parameters masked, {pruned:,} pruned "
             f"({100 * (pruned / masked - 1):+.0f} %). Measure yours: python benchmarks/pruning.py",
         )
-
-
-def best_to_remove(effects: ablation.HeadEffects, runs: int = 200) -> np.ndarray:
-    """What the best head to remove gains: on the half of the sentences that chose it, and on the other half.
-
-    Parameters
-    ----------
-    effects : HeadEffects
-    runs : int
-        Random halves.
-
-    Returns
-    -------
-    array of shape (2,)
-        Mean gains in nats over all halves; positive where the loss falls without the head.
-    """
-    n_texts = len(effects.base_losses)
-    change = (effects.losses - effects.base_losses).reshape(-1, n_texts)
-    rng, gains = np.random.default_rng(0), []
-    for _ in range(runs):
-        half = rng.permutation(n_texts) < n_texts // 2
-        best = change[:, half].mean(axis=1).argmin()
-        gains.append((-change[best, half].mean(), -change[best, ~half].mean()))
-    return np.mean(gains, axis=0)

@@ -7,6 +7,7 @@ import pytest
 from made import attention, refusals, renamed, words_of
 
 from bertlook_course.decks import lesson03 as slides
+from bertlook_course.decks.pictures import lesson03 as pictures
 from bertlook_course.metrics import layer_difference
 from bertlook_course.render import (
     TextTable,
@@ -242,16 +243,12 @@ def test_the_sink_is_the_token_that_some_layer_gives_most():
     assert slides.sink_of(profile_of(shares | {"sep": steady(one_layer + 0.1)})) == "sep"
 
 
-def test_broad_sharp_broad_again_is_said_of_the_curve():
-    assert (
-        slides._from_end_to_end("it", np.array([0.8, 0.5, 0.7]))
-        == "it falls from 0.80 to 0.50 in layer 2 and ends at 0.70"
+def test_broad_sharp_broad_again_is_said_of_the_curves():
+    curves = {"A": np.array([0.8, 0.5, 0.7]), "B": np.array([0.4, 0.5, 0.5]), "C": np.array([0.8, 0.7, 0.6])}
+    assert pictures.said_ends("entropy", curves) == (
+        "A and C start broad; B starts sharp. Entropy: A falls from 0.80 to 0.50 in layer 2 and ends at 0.70; "
+        "B is sharpest in layer 1 (0.40) and ends at 0.50; C falls from 0.80 to 0.60 in layer 3"
     )
-    assert (
-        slides._from_end_to_end("it", np.array([0.4, 0.5, 0.5]))
-        == "it is sharpest in layer 1 (0.40) and ends at 0.50"
-    )
-    assert slides._from_end_to_end("it", np.array([0.8, 0.7, 0.6])) == "it falls from 0.80 to 0.60 in layer 3"
 
 
 def test_the_deck_speaks_of_the_models_it_is_given_and_of_the_token_each_rests_on(specimen):

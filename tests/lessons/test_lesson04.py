@@ -127,14 +127,22 @@ def test_every_kind_of_token_is_zeroed_and_measured_on_the_others(specimen):
 def on_few_pairs(monkeypatch):
     collect = slides.collect_evidence
     few = Resources(limit=3)
-    monkeypatch.setattr(slides, "collect_evidence", lambda name, model, resources: collect(name, model, few))
+    for module in (slides, pictures):
+        monkeypatch.setattr(
+            module, "collect_evidence", lambda name, model, resources: collect(name, model, few)
+        )
 
 
 def shown_in(deck) -> str:
-    pictures = [deck.sep_picture(), deck.ratio_picture(), deck.second_sink_picture(), deck.share_picture()]
+    shown = [
+        deck.sep_picture(),
+        deck.ratio_picture(),
+        pictures.second_sink_picture(deck),
+        deck.share_picture(),
+    ]
     tables = [deck.answer_table(), deck.left_table(), deck.rollout_table()]
     said = [*(deck.voted(k).sentence for k in (1, 2, 3, 4)), deck.said_answer(), deck.answer().sentence]
-    return words_of(*pictures, *tables, *said, deck.said_left(), deck.said_rollout())
+    return words_of(*shown, *tables, *said, deck.said_left(), deck.said_rollout())
 
 
 def test_the_deck_speaks_of_the_model_it_is_given(specimen, on_few_pairs):
@@ -180,8 +188,8 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     deck.resources, deck.chance = None, {"norms": sep}
     deck.name, deck.subject = "specimen", "the specimen"
     assert "gives [" not in words_of(deck.sep_picture())
-    monkeypatch.setattr(slides, "collect_evidence", lambda *_: cls)
-    said = words_of(deck.second_sink_picture())
+    monkeypatch.setattr(pictures, "collect_evidence", lambda *_: cls)
+    said = words_of(pictures.second_sink_picture(deck))
     assert (
         "in layer 2 of somebody the vector of [CLS] is 0.10 times as long as the others' (0.50 of the weights, 0.09"
         in said

@@ -399,7 +399,7 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck, specimen):
     text = said(deck)
     assert "(other's best head " in text
     assert (
-        "other was not measured on novels. Elsewhere, per cent, the specimen's best head and the four sieves: novels (LitBank) "
+        "other was not measured on novels. On other texts, the specimen's best head and the four sieves find, in per cent: novels (LitBank) "
         in text
     )
     assert (
@@ -427,7 +427,7 @@ def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkey
     monkeypatch.setattr(common, "measured_of", page)
     monkeypatch.setattr(deck_of_07, "measured_of", page)
     assert deck.said_won_there() == (
-        "Elsewhere, per cent, other's best head and the four sieves: novels (LitBank) 60.0 and 70.0 (n = 1,234)."
+        "On other texts, other's best head and the four sieves find, in per cent: novels (LitBank) 60.0 and 70.0 (n = 1,234)."
     )
     answer = deck.answer()
     assert "baseline: head match 52 %" in answer.sentence

@@ -10,6 +10,7 @@ from tiny import save_tiny_model
 
 from bertlook_course.analyses.ablation import (
     MaskedLM,
+    best_to_remove,
     importance_versions,
     score_batches,
     single_head_effects,
@@ -17,7 +18,6 @@ from bertlook_course.analyses.ablation import (
 from bertlook_course.claims import Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson11 as collectors
 from bertlook_course.claims.lessons import lesson11 as lesson
-from bertlook_course.decks.lesson11 import best_to_remove
 from bertlook_course.decks.pictures import lesson11 as pictures
 from bertlook_course.decks.pictures.lesson11_published import MRPC_ANSWERS
 from bertlook_course.metrics import CannotDecide

@@ -78,4 +78,6 @@ def test_the_caption_says_what_n_counts_and_which_rows_have_a_twin():
     assert apart.startswith(
         "Rows 1 and 2: n = 30 texts. Row 3: n = 30 pairs of texts; heads and layers chosen"
     )
-    assert "; grey square (row 3): random twin." in apart
+    assert "; grey square of row 3: random twin." in apart
+    some = claim_picture([counts("texts", chose=0), counts("texts")]).caption
+    assert some.startswith("n = 30 texts; heads and layers of row 2 chosen on 50 others. The claim")

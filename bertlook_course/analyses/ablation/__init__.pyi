@@ -48,6 +48,7 @@ from .scorers import on_device as on_device
 from .scorers import score_batches as score_batches
 from .single_heads import HeadEffects as HeadEffects
 from .single_heads import LayerEffects as LayerEffects
+from .single_heads import best_to_remove as best_to_remove
 from .single_heads import head_logits as head_logits
 from .single_heads import keep_one_effects as keep_one_effects
 from .single_heads import layer_effects as layer_effects

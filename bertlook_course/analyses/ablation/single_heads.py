@@ -300,3 +300,27 @@ def _attention_outputs(layer, contexts, uniform, what):
     nothing = torch.zeros_like(contexts) if uniform is None else uniform.expand_as(contexts)
     without = layer.output(nothing).unsqueeze(0)
     return without if what == LAYER else without + layer.head_outputs(contexts - nothing)
+
+
+def best_to_remove(effects: HeadEffects, runs: int = 200) -> np.ndarray:
+    """What the best head to remove gains: on the half of the sentences that chose it, and on the other half.
+
+    Parameters
+    ----------
+    effects : HeadEffects
+    runs : int
+        Random halves.
+
+    Returns
+    -------
+    array of shape (2,)
+        Mean gains in nats over all halves; positive where the loss falls without the head.
+    """
+    n_texts = len(effects.base_losses)
+    change = (effects.losses - effects.base_losses).reshape(-1, n_texts)
+    rng, gains = np.random.default_rng(0), []
+    for _ in range(runs):
+        half = rng.permutation(n_texts) < n_texts // 2
+        best = change[:, half].mean(axis=1).argmin()
+        gains.append((-change[best, half].mean(), -change[best, ~half].mean()))
+    return np.mean(gains, axis=0)

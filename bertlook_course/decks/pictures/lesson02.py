@@ -28,6 +28,7 @@ from ...render import (
     cards_picture,
     draw_chips,
     figure_picture,
+    line_looks,
     map_address,
     small_maps,
     terms_figure,
@@ -36,6 +37,8 @@ from ...render import (
 _WIDTH, _EM, _TOP = 1180.0, 31.0, 46.0
 _NAMES = {"same_word_across": "other text", "within_word": "in a word", "bag_of_words": "bag"}
 _EVEN, _NEIGHBOUR = ("delimiter", "bag_of_words"), ("within_word",)
+
+TYPE_SIZE = 18  # points
 
 
 def pattern_nulls(attention: Attention) -> Picture:
@@ -203,3 +206,40 @@ def said_shuffled(attention: Attention, other: Attention) -> str:
         f"**The {of} words and pieces were shuffled:** {n} of the {of} labels now stand where the model read a different word. "
         "Whatever you saw is not about the words. Those beside the picture are labels, too."
     )
+
+
+def which_one(tokens: Sequence[str], at: int) -> str:
+    """A token of a text, and which one of its kind if there are several: ``"the second “store”"``."""
+    places = [place for place, token in enumerate(tokens) if token == tokens[at]]
+    number = places.index(at)
+    if len(places) == 1:
+        return f"“{tokens[at]}”"
+    ordinal = ("first", "second", "third")[number] if number < 3 else f"{number + 1}th"
+    return f"the {ordinal} “{tokens[at]}”"
+
+
+# --- drawing -----------------------------------------------------------------------------------------------------
+def model_look(name: str) -> dict[str, object]:
+    """A model's own mark, large enough for the last row."""
+    return line_looks([name])[0] | {"linestyle": "none", "markersize": 11}
+
+
+def plain_axes(size: tuple[float, float]):
+    """A figure and its axes, without a frame above and to the right."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    axes.tick_params(axis="x", labelsize=TYPE_SIZE)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def with_reach(intervals: Sequence) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Means, and how far their intervals reach to both sides."""
+    low, mean, high = (np.array([getattr(one, end) for one in intervals]) for end in ("low", "mean", "high"))
+    return mean, [mean - low, high - mean]
+
+
+def draw_key(figure, ncols: int = 3, **options) -> None:
+    figure.legend(loc="outside upper left", ncols=ncols, frameon=False, fontsize=TYPE_SIZE, **options)

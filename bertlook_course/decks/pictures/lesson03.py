@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...render import (
     TextTable,
     figure_picture,
     interval_curves,
+    joined,
     small_maps,
 )
 
@@ -120,3 +121,39 @@ def position_table() -> TextTable:
         f"Shares: read off a plot in the authors' notebook (good to about 0.02); heads: Figure 6. Over half: layers {in_plot}. "
         f"The text says layers {in_text}.",
     )
+
+
+def said_top(what: str, curves: Mapping[str, np.ndarray]) -> str:
+    """In which layer each curve is highest."""
+    return _each(what, curves, lambda curve: f"is highest in layer {curve.argmax() + 1} ({curve.max():.3f})")
+
+
+def said_most(what: str, curves: Mapping[str, np.ndarray]) -> str:
+    """How high each curve comes, and where."""
+    return _each(what, curves, lambda curve: f"at most {curve.max():.2f} (layer {curve.argmax() + 1})")
+
+
+def said_ends(what: str, curves: Mapping[str, np.ndarray]) -> str:
+    """Which models look broadly in layer 1, and which are nowhere sharper than there; then their numbers."""
+    sharp = [who for who, curve in curves.items() if curve.argmin() == 0]
+    broad = [who for who in curves if who not in sharp]
+    starts = "; ".join(
+        f"{joined(names)} {'start' if len(names) > 1 else 'starts'} {how}"
+        for names, how in ((broad, "broad"), (sharp, "sharp"))
+        if names
+    )
+    numbers = _each(what, curves, _from_end_to_end)
+    return f"{starts[0].upper()}{starts[1:]}. {numbers[0].upper()}{numbers[1:]}"
+
+
+def _each(what: str, curves: Mapping[str, np.ndarray], say: Callable[[np.ndarray], str]) -> str:
+    return f"{what}: {'; '.join(f'{who} {say(curve)}' for who, curve in curves.items())}"
+
+
+def _from_end_to_end(curve: np.ndarray) -> str:
+    """Broad, sharp, broad again, or not: the first layer, the lowest, and the last one."""
+    lowest = int(curve.argmin())
+    if lowest == 0:
+        return f"is sharpest in layer 1 ({curve[0]:.2f}) and ends at {curve[-1]:.2f}"
+    ends = "" if lowest == len(curve) - 1 else f" and ends at {curve[-1]:.2f}"
+    return f"falls from {curve[0]:.2f} to {curve[lowest]:.2f} in layer {lowest + 1}{ends}"

@@ -8,7 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from bertlook_teach.measures import value_norms
-from bertlook_teach.model import extract_attention, head_label, output_projection, parse_head_label
+from bertlook_teach.model import (
+    extract_attention,
+    head_label,
+    output_projection,
+    parse_head_label,
+    random_twin,
+)
 from bertlook_teach.views import (
     INK,
     KEY_TITLE,
@@ -24,7 +30,7 @@ from bertlook_teach.views import (
     text,
 )
 
-from ...claims import FAILS, HOLDS, OPEN
+from ...claims import FAILS, HOLDS, OPEN, SINKS, collect_evidence
 from ...render import (
     cards_picture,
     draw_box,
@@ -37,8 +43,9 @@ from ...render import (
     terms_figure,
     turn_figure,
 )
+from ..common import short_title, subject
 from ..lesson04 import Deck
-from ..lesson04_norms import idle_head
+from ..lesson04_norms import banded, idle_head, length_of, share_of, sink_of, sinks_figure
 
 _WIDE = 1030.0
 _SIGNS = {"yes": HOLDS, "no": FAILS}
@@ -199,7 +206,7 @@ def came_out_picture(deck: Deck) -> Picture:
 
 
 # --- one sentence in one head -----------------------------------------------------------------------------------
-def faded_pictures(deck, sentence: str, layer: int, head: int) -> dict[str, Picture]:
+def faded_pictures(deck: Deck, sentence: str, layer: int, head: int) -> dict[str, Picture]:
     """Weights and, beside them, weighted norms: of a head, and of the two that look at [SEP] where least and most of it is kept."""
     encoder = deck.encoder
     seen = extract_attention(encoder, sentence, vectors=True)
@@ -267,3 +274,30 @@ def on_cross_the_street(recording) -> dict:
         },
         "measure": "to [SEP]",
     }
+
+
+def second_sink_picture(deck: Deck) -> Picture:
+    """The share of the token on which each model rests: of the weights, of what the weighted vectors add, and in the twin."""
+    sides = {deck.encoder: (deck.ours["norms"], deck.chance["norms"])}
+    if deck.beside is not None:
+        both = (
+            collect_evidence("norms", one, deck.resources) for one in (deck.beside, random_twin(deck.beside))
+        )
+        sides = {deck.beside: tuple(both)} | sides
+    panels, said, short = {}, [], []
+    for model, (norms, twin) in sides.items():
+        kind, layer = sink_of(norms)
+        weights, added = (banded(norms, share_of(kind, name)) for name in ("weight", "added"))
+        length = banded(norms, length_of(kind))[0][layer]
+        panels[f"{short_title(model)}: {SINKS[kind]}"] = {
+            "of the weights": weights,
+            "of what is added": added,
+            "its random twin": banded(twin, share_of(kind, "weight")),
+        }
+        short.append(length < 0.25)
+        said.append(
+            f"in layer {layer + 1} of {subject(model)} the vector of {SINKS[kind]} is {length:.2f} times as long as the others' "
+            f"({weights[0][layer]:.2f} of the weights, {added[0][layer]:.2f} of what is added)"
+        )
+    answer = f"{'Yes' if all(short) else 'Not everywhere'}: {'; '.join(said)}. Bands: 95 %, n = {deck.n_texts} texts."
+    return figure_picture(sinks_figure(panels), answer)

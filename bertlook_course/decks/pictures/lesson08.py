@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bertlook_teach.views import INK, MUTED, OKABE_ITO, PAPER, Cell, Grid, Picture, coordinate, text
 
+from ...corpora import halves_by_document
 from ...render import (
+    arcs_of,
     bar_look,
     cards_picture,
     figure_picture,
+    render_arcs,
     small_maps,
     terms_figure,
 )
@@ -151,3 +156,26 @@ def shifted_picture() -> Picture:
         size=(9.8, 3.0),
         words=["ROOT", "the", "cat", "sat"],
     )
+
+
+def tree_picture(deck: Deck) -> Picture:
+    """A short sentence, of the scored ones, with about as many governors found as in all: the treebank's arcs above, the probe's below."""
+    _, trees = halves_by_document(deck.resources.treebank)
+    every, cases = deck.scores["attention only"].uas, []
+    for number, (read, answers) in enumerate((one, deck.probe.predict(one)) for one in deck.scored):
+        right = (answers == read.governors)[read.counted]
+        if 7 <= len(right) <= 9:
+            cases.append((abs(right.mean() - every), number, right, read, answers))
+    _, number, right, read, answers = min(cases)
+    tree = trees[number]
+    arcs = arcs_of(tree, np.where(answers < len(read), answers, -1))
+    arcs["arcs"] = [arc | {"relation": ""} for arc in arcs["arcs"] if read.counted[arc["dependent"]]]
+    arcs["words"] = arcs["words"][: np.flatnonzero(read.counted)[-1] + 1]
+    said = (
+        f"Above: the treebank. Below: what {deck.subject}'s attention-only probe names. Arrows go from the governor to the word. "
+        f"With the root, which has no arc, {right.sum()} of {len(right)} words get their governor; in all sentences, "
+        f"{100 * every:.0f} %."
+    )
+    for i in (i for i, j in enumerate(answers) if i < j < len(read) and answers[j] == i):
+        said += f" “{tree.words[i]}” and “{tree.words[answers[i]]}” name each other: no tree is enforced."
+    return replace(render_arcs(arcs, direction=1, font_size=34), caption=said, wide=True)

@@ -11,6 +11,7 @@ from bertlook_teach import extract_attention, measures
 from bertlook_teach.model import output_projection
 from bertlook_teach.views import BADGES, MISSING, Picture, model_of
 
+from ...metrics import metric_mds, procrustes
 from ...published import published_map
 from ...render import (
     Estimate,
@@ -274,3 +275,33 @@ def thresholds_table() -> TextTable:
             for name, (label, line) in measures.THRESHOLDS.items()
         ],
     )
+
+
+def turned_picture(deck: Deck) -> Picture:
+    """The maps of two halves of the texts, one turned onto the other."""
+    one, other = (metric_mds(deck.each[half::2].mean(axis=0), starts=20).points for half in (0, 1))
+    fitted, disparity = procrustes(one, other, deck.names, deck.names)
+    longer = np.argsort(
+        -np.ptp(other, axis=0)
+    )  # up and down mean nothing: the longer side lies along the slide
+    return figure_picture(
+        _turned_figure(fitted[:, longer], other[:, longer]),
+        "Each head on two halves of the texts, a circle and a square, after turning. Left over: "
+        f"{100 * disparity:.2f} % of the variance.",
+    )
+
+
+def _turned_figure(fitted: np.ndarray, other: np.ndarray):
+    """Two maps of the same heads over each other, a line between the two places of each head; shape (head, 2)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.8, 3.6), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(*np.transpose([fitted, other], (2, 0, 1)), color="#777777", linewidth=1.5)
+    axes.plot(
+        *other.T, "o", markersize=13, markerfacecolor="white", markeredgecolor="#0072b2", markeredgewidth=2
+    )
+    axes.plot(*fitted.T, "s", markersize=6, color="#d55e00")
+    axes.set(xticks=[], yticks=[], aspect="equal")
+    axes.spines[:].set_visible(False)
+    return figure

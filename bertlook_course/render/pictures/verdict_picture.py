@@ -19,13 +19,14 @@ from bertlook_teach.views import (
 )
 
 from ...claims import FAILS, HOLDS
-from ..drawing.layout import broken_lines, joined
+from ..drawing.layout import broken_lines
 from ..drawing.marks import MODELS, marks_of
 from ..results.claims import (
     claim_table,
     counts_by_row,
     model_name,
     needs_text,
+    rows_named,
     twin_cell,
     value_cell,
 )
@@ -70,8 +71,8 @@ def claim_picture(verdicts: Sequence) -> Picture:
         body += _row(verdict, lines, top, high)
         top += high
     said = " ".join(f"{v.claim.sentence}: {v.verdict}." for v in verdicts)
-    twins = [str(row) for row, verdict in enumerate(verdicts, 1) if has_twin(verdict)]
-    where = f" (row{'s' * (len(twins) > 1)} {joined(twins)})" if 0 < len(twins) < len(verdicts) else ""
+    twins = [row for row, verdict in enumerate(verdicts, 1) if has_twin(verdict)]
+    where = rows_named(" of row", twins, verdicts)
     caption = (
         f"{counts_by_row(verdicts)} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
         f"{model_name(verdicts)}, 95 % interval{f'; grey square{where}: random twin' * bool(twins)}."

@@ -151,13 +151,13 @@ def _footnote(verdict) -> str:
     )
 
 
-def counts_sentence(verdicts: Sequence, unit: str = "inputs") -> str:
-    """How many inputs report, and how many chose heads and layers; a range where the claims differ."""
+def counts_sentence(verdicts: Sequence, unit: str = "inputs", whose: str = "") -> str:
+    """How many inputs report, and how many chose heads and layers, or those of some rows; a range where the claims differ."""
     reported = sorted({verdict.n for verdict in verdicts if verdict.n})
     chose = sorted({verdict.n_choice for verdict in verdicts if verdict.n and verdict.n_choice})
     if not reported:
         return ""
-    choice = f"; heads and layers chosen on {_span(chose)} others" if chose else ""
+    choice = f"; heads and layers{whose} chosen on {_span(chose)} others" if chose else ""
     return f"n = {_span(reported)} {unit}{choice}."
 
 
@@ -174,16 +174,22 @@ def counted_units(verdicts: Sequence) -> str:
 
 
 def counts_by_row(verdicts: Sequence) -> str:
-    """`counts_sentence` on the course's own corpora; row by row where the rows count different things."""
-    kinds = {(counted_units([one]), one.n_choice > 0) for one in verdicts if one.n}
-    if len(kinds) < 2:
-        return counts_sentence(verdicts, counted_units(verdicts))
-    rows: dict[str, list[str]] = {}
-    for number, one in enumerate(verdicts, 1):
-        rows.setdefault(counts_sentence([one], counted_units([one])), []).append(str(number))
-    return " ".join(
-        f"Row{'s' * (len(which) > 1)} {joined(which)}: {said}" for said, which in rows.items() if said
-    )
+    """`counts_sentence` on the course's own corpora; row by row where they count different things."""
+    units = [counted_units([one]) for one in verdicts]
+    if len({unit for unit, one in zip(units, verdicts) if one.n}) < 2:
+        chose = [number for number, one in enumerate(verdicts, 1) if one.n and one.n_choice]
+        return counts_sentence(verdicts, counted_units(verdicts), rows_named(" of row", chose, verdicts))
+    rows: dict[str, list[int]] = {}
+    for number, (unit, one) in enumerate(zip(units, verdicts), 1):
+        rows.setdefault(counts_sentence([one], unit), []).append(number)
+    return " ".join(f"{rows_named('Row', which, verdicts)}: {said}" for said, which in rows.items() if said)
+
+
+def rows_named(row: str, which: Sequence[int], verdicts: Sequence) -> str:
+    """Some of the rows by their numbers, ``"rows 1 and 2"``; nothing if it is all of them."""
+    if len(which) == len(verdicts):
+        return ""
+    return f"{row}{'s' * (len(which) > 1)} {joined([*map(str, which)])}" if which else ""
 
 
 def tags_sentence(verdicts: Sequence) -> str:
