@@ -109,5 +109,5 @@ def answer(attention, found: Verdict, encoder) -> Picture:
             },
         },
         f"Above: one sentence, recorded; both nouns are also the next word, and lesson 6 asks whether the head beats “the next word”. Below: "
-        f"{short_title(encoder)}, {found.n} pairs of texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
+        f"{subject(encoder)} on {found.n} pairs of texts, {share}. Does it matter? Nothing here says so; lessons 11 to 14 ask.",
     )

@@ -276,9 +276,10 @@ class Deck(LessonDeck):
         """What the two maps have, and what an even head would have."""
         ours, chance = (self.to_next(model, SHORT) for model in self.models.values())
         n, (layer, head) = len(read(self.encoder, SHORT).ids), best_index(ours)
+        learnt = " So what stands out on the left was learnt." * bool(ours.max() > 2 * chance.max())
         return (
             f"On “{SHORT}” **all cells of the twin are alike**, {chance.min():.2f} to {chance.max():.2f}; a head that looks evenly "
-            f"has {(n - 1) / n**2:.2f}. {self.Subject}'s head {head_label(layer, head)} has {ours[layer, head]:.2f}."
+            f"has {(n - 1) / n**2:.2f}. {self.Subject}'s head {head_label(layer, head)} has {ours[layer, head]:.2f}.{learnt}"
         )
 
     @cached_property
@@ -315,20 +316,20 @@ class Deck(LessonDeck):
         query, key = best_index(ours - carried)
         return answer_picture(
             {
-                "Exactly what one head weighs, on one text.": {
+                "It shows exactly what one head weighs on one text.": {
                     "largest weight": Estimate(models.max()),
                     "by hand − the model": Estimate(float(np.abs(ours - models).max())),
                 },
-                "A habit only over many texts: to the next token.": {
+                "It does not show a habit: that takes many texts.": {
                     f"{self.name}, {best.label}": Estimate(best.mean, low, high),
                     f"random twin, {chance.label}": Estimate(chance.mean, twin_low, twin_high, form=".3f"),
                 },
-                "Not that it matters: a weight may carry less than it says.": {
+                "It does not show that the head matters: a weight may carry less than it says.": {
                     f"weight, {tokens[query]} → {tokens[key]}": Estimate(ours[query, key]),
                     "× length": Estimate(carried[query, key]),
                 },
             },
-            f"Second row: {best.n} short sentences that had no part in choosing the head; slide 19 has longer texts. Rows 1 and 3: “{SHORT}”, "
+            f"Row 2: attention to the next token in {best.n} short sentences that had no part in choosing the head; slide 19 has longer texts. Rows 1 and 3: “{SHORT}”, "
             f"head {head_label(*walk_head(self.encoder))}; row 3 is the weight that loses most.",
             model=self.mark or "",
         )

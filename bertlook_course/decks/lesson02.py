@@ -281,7 +281,7 @@ class Deck(LessonDeck):
         missed = "" if "same_word" in self.clear else "; the same word does not"
         if missed and self.others and self.others["same_word"].value.low > CLEAR:
             missed = f"; the same word does only in {subject(self.beside)}"
-        beat = f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} patterns beat it by {CLEAR:g}"
+        beat = f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} patterns beat the null model by over {CLEAR:g}"
         return answer_picture(
             {
                 "A picture alone can mislead.": {

@@ -218,8 +218,10 @@ class Deck(LessonDeck):
         """Whether it takes training to look at a neighbour."""
         *_, twin, learnt = self._learnt_next()
         even = self.profile.mean("next, uniform").mean()
-        who = f"Only {self.subject} has" if learnt else "Neither model has"
-        return f"{letter(twin, [1.5 * even, 0.5], 'CBA')}: {who[0].lower()}{who[1:]} learnt to look at a neighbour."
+        found = letter(twin, [1.5 * even, 0.5], "CBA")
+        much = {"A": "over half", "B": "more than chance", "C": "about as much as chance"}[found]
+        ours = f"those of {self.subject} have {'' if learnt else 'not '}learnt to look there"
+        return f"{found}: the twin's best heads give a neighbour {much}; {ours}."
 
     def _learnt_next(self) -> tuple[float, float, float, float, bool]:
         """What the best next-token heads give, chosen elsewhere: the model's, with its interval, the twin's, and whether that is learnt."""
@@ -287,7 +289,7 @@ class Deck(LessonDeck):
         kind = sink_of(self.profile)
         return (
             f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and marks. "
-            "How much does the layer give that gives it most?"
+            "How much goes there in the layer that gives most?"
         )
 
     def sink_choices(self) -> dict[str, str]:
@@ -311,9 +313,7 @@ class Deck(LessonDeck):
         layer = found[0].argmax()
         top = Estimate(*(values[layer] for values in found), ".3f")
         answer = next((one for one, end in zones.items() if top.value < end), "D")
-        said = (
-            f"{answer}: layer {layer + 1}, {top.value / even:.0f} times uniform (n = {self.profile.n} texts)."
-        )
+        said = f"{answer}: layer {layer + 1}, {top.value / even:.0f} times uniform attention (n = {self.profile.n} texts)."
         return zones_picture(zones, {self.name: top}, said, least=0.01)
 
     def sep_pictures(self, recording) -> dict[str, Picture]:

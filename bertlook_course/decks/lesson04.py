@@ -184,7 +184,7 @@ class Deck(LessonDeck):
                 "zeroing",
                 turn,
                 None,
-                f"{sep:.3f}° without a [SEP], {other:.3f}° without another token. BERT-base: not published.",
+                f"They turn {sep:.3f}° without a [SEP], {other:.3f}° without another token. BERT-base: not published.",
             ),
         )
 
@@ -328,12 +328,15 @@ class Deck(LessonDeck):
 
     def said_answer(self) -> str:
         """How many rows came out."""
-        one = "" if self.stands_in else " (length and gradient are one observation)"
+        one = "" if self.stands_in else " (length and gradient are not independent)"
         said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} predictions hold**{one}. **Side effect:** {self.spread} "
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
         far = self._there("zeroing", turn)[0]
-        return f"{said}A unit of weight on it does little, but much lies there: without it the others turn {far:.1f} times as far."
+        return (
+            f"{said}A unit of weight on `[SEP]` does little, but much of the weight is there: without `[SEP]` the others turn {far:.1f} times "
+            "as far as without another token."
+        )
 
     @cached_property
     def from_sep(self) -> tuple[np.ndarray, np.ndarray]:
@@ -430,6 +433,7 @@ class Deck(LessonDeck):
         )
         own = self._there("surface", layer_means("sep_to_sep"))[0]
         return (
-            f"It hides how long the vectors are: in {self.subject}, `[SEP]`'s share by norms is {100 * norm / weight:.0f} % of its share by "
-            f"weights. In the toy `[SEP]` looks at itself; here it gives itself {own:.2g} (layer {self.resting + 1}), so rollout leaves {weight:.2f}."
+            f"It adds the path through all layers: in {self.subject}, {weight:.2f} of the last layer's mixture comes from `[SEP]`. It hides how long "
+            f"the vectors are: by norms the share is {norm:.2f}, {100 * norm / weight:.0f} % of that. In the toy, `[SEP]` gives itself most; here it "
+            f"gives itself {own:.2g} (layer {self.resting + 1}), and the rest goes to other tokens."
         )

@@ -51,8 +51,8 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         The text in view, counted from 0.
     documents : sequence of mappings, optional
         Several texts instead of one: each with ``words`` and ``scores``, and perhaps ``key``, ``mix`` and ``title``.
-    unit, mix_name : str
-        What the numbers are, and what the mix is called.
+    unit, mix_name, mix_unit : str
+        What the numbers are, what the mix is called, and what its numbers are (by default ``unit``).
     darkest : float
         Darkest is this many times what a word has on average in the text and head in view, and whatever is more; 0: the largest. With
         it a head that prefers no word is evenly pale, and heads can be compared.
@@ -93,6 +93,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
     difference = traitlets.Bool(False).tag(sync=True)
     unit = traitlets.Unicode("weight").tag(sync=True)
     mix_name = traitlets.Unicode("learnt mix").tag(sync=True)
+    mix_unit = traitlets.Unicode("").tag(sync=True)
     darkest = traitlets.Float(0).tag(sync=True)
     height = traitlets.Float(0).tag(sync=True)
 
@@ -112,6 +113,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         documents: Sequence[Mapping] | None = None,
         unit: str = "weight",
         mix_name: str = "learnt mix",
+        mix_unit: str = "",
         darkest: float = 0,
         font_size: float = 0,
         height: float = 0,
@@ -131,7 +133,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         if minus is not None:
             before = _before(minus, texts)
             self._subtract(texts, *before)
-        self._tell(texts, unit, mix_name, minus is not None)
+        self._tell(texts, unit, (mix_name, mix_unit or unit), minus is not None)
         numbers = [
             part.astype("<f4").tobytes()
             for scores, mix in zip(self._scores, self._mixes)
@@ -149,6 +151,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
             difference=minus is not None,
             unit=unit,
             mix_name=mix_name,
+            mix_unit=mix_unit or unit,
             darkest=darkest,
             font_size=font_size,
             height=height,
@@ -173,11 +176,13 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
             if mix is not None:
                 self._mixes[number] = self._mixes[number] - checked_scores(mix, text["words"])
 
-    def _tell(self, texts, unit: str, mix_name: str, difference: bool) -> None:
+    def _tell(self, texts, unit: str, mix: tuple[str, str], difference: bool) -> None:
         """The caption of every head, and of the mix, into the texts: the page says it, and no second program words it."""
-        for text, scores, mix in zip(texts, self._scores, self._mixes):
-            rows = [(f"Head {head_label(*head)}", scores[head]) for head in np.ndindex(scores.shape[:2])]
-            rows += [] if mix is None else [(mix_name, mix)]
+        for text, scores, learnt in zip(texts, self._scores, self._mixes):
+            rows = [
+                (f"Head {head_label(*head)}", unit, scores[head]) for head in np.ndindex(scores.shape[:2])
+            ]
+            rows += [] if learnt is None else [(f"{mix[0][:1].upper()}{mix[0][1:]}", mix[1], learnt)]
             text["said"] = [
                 describe_words(
                     values.astype("<f4"),  # as the page has them, so that the same digits are rounded
@@ -187,7 +192,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
                     unit=unit,
                     difference=difference,
                 )
-                for name, values in rows
+                for name, unit, values in rows
             ]
 
     def limits(self) -> dict[str, int]:
@@ -228,7 +233,11 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         return f"{name}, after minus before" if self.difference else name
 
     def _about(self) -> dict:
-        return {"key": self.texts[self.document]["key"], "unit": self.unit, "difference": self.difference}
+        return {
+            "key": self.texts[self.document]["key"],
+            "unit": self.mix_unit if self.show == "mix" else self.unit,
+            "difference": self.difference,
+        }
 
     @property
     def sentence(self) -> str:

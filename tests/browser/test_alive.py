@@ -178,10 +178,10 @@ def use_bench(deck, place):
             (document.querySelector('.bertlook-bench'))"""
         )
 
-    answered("All heads on")
+    answered("Specimen: all heads on")
     view.locator(".bl-switches").focus()
     deck.press("Space")
-    answered("Head 1-1 off (it gives nothing)")
+    answered("head 1-1 off (it gives nothing)")
     view.locator(".bl-switch-header[data-layer='2'][data-head='-1']").click()
     answered("7 of ")
     view.locator("select").first.select_option("uniform")
@@ -191,7 +191,7 @@ def use_bench(deck, place):
     view.get_by_text("all off").click()
     answered("positive control")
     view.get_by_text("all on").click()
-    answered("All heads on")
+    answered("Specimen: all heads on")
     explorer = place.locator(".bertlook-explorer:has(.bertlook-bench)")
     type_nothing(deck, explorer)
     deck.screenshot(f"alive-bench-{deck.kind}")
@@ -240,7 +240,7 @@ def test_a_weighted_text_on_a_slide(slides, show):
     slide = show("words")
     slide.locator(".bl-weighted-stage").focus()
     slides.press("ArrowRight", "ArrowDown")
-    assert slide.locator(".bl-caption").inner_text().startswith("Head 2-2: most weight is on ")
+    assert slide.locator(".bl-caption").inner_text().startswith("Head 2-2, weight: highest for ")
     slides.screenshot(f"alive-words-{slides.kind}")
 
 

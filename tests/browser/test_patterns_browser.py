@@ -153,7 +153,7 @@ def in_python(specimen, line, text, pair):
         view = TypedPattern(specimen, text, line, text_pair=pair)
     except ValueError as error:
         return {"refused": str(error)}
-    return {"shares": view.head_map._values["cases with an allowed key"].ravel(), "sentence": view.sentence}
+    return {"shares": view.head_map._values["share of cases found"].ravel(), "sentence": view.sentence}
 
 
 def near_ties(specimen, text, pair):

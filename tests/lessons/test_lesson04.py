@@ -164,7 +164,7 @@ def test_where_there_is_no_loss_the_specimen_lends_its_gradients_and_no_row_of_t
     )
     (gradient,) = [row for row in deck.answer_table().rows if row[1] == "gradient"]
     assert [str(cell) for cell in gradient[-3:]] == ["-", "-", "not measured"] and len(deck.rests) == 3
-    assert "one observation" not in deck.said_answer()
+    assert "independent" not in deck.said_answer()
 
 
 def norms_of(**weights):

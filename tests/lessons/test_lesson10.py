@@ -240,10 +240,10 @@ def case(task="pos", **changes):
 
 def test_beliefs_are_said_in_words():
     assert describe_beliefs(case(), 0) == (
-        "“fish” (treebank: VERB): the embeddings lean to NOUN (80 %); from layer 2 on VERB leads, 90 % with layer 3."
+        "“fish” (treebank: VERB): NOUN leads from the embeddings (80 %) to layer 1 and VERB from layer 2 on (90 % with layer 3)."
     )
     assert describe_beliefs(case(beliefs=[[0.1, 0.1, 0.1, 0.9], [0.8, 0.8, 0.8, 0.1]]), 0).endswith(
-        "lean to NOUN (80 %); only with layer 3 VERB leads, 90 %."
+        "NOUN leads from the embeddings (80 %) to layer 2 and VERB with layer 3 (90 %)."
     )
     assert describe_beliefs(case(beliefs=[[0.9, 0.9, 0.9, 0.95], [0.1] * 4]), 0).endswith(
         "VERB leads at every depth, 90 % with the embeddings, 95 % with layer 3."
@@ -251,7 +251,7 @@ def test_beliefs_are_said_in_words():
     assert describe_beliefs(case(), 2) == (
         "“fish” and “man” (treebank: nsubj): belief in “nsubj” goes from 25 % with the embeddings to 75 % with layer 3."
     )
-    assert describe_beliefs(case(gold=""), 0).startswith("“fish”: the embeddings")
+    assert describe_beliefs(case(gold=""), 0).startswith("“fish”: NOUN leads")
 
 
 def test_the_picture_shows_every_number_and_escapes_every_word():

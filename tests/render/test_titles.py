@@ -66,3 +66,10 @@ def test_no_other_deck_is_known():
     assert set(_PICTURES) == set(ALL)
     with pytest.raises(ValueError, match="lessons 1 to 14"):
         title_picture("15")
+
+
+def test_one_head_shows_the_same_word_in_its_own_text_and_in_the_other():
+    """The caption of lesson 2's title says so."""
+    maps = re.findall(r'href="([^"]+)"', title_picture("02").svg)
+    assert len(maps) == 7 and maps[2] == maps[3] and len(set(maps)) == 6
+    assert "one head for “same word” and “other text”" in title_picture("02").sentence

@@ -18,13 +18,18 @@ def discs(svg: str) -> list[float]:
     return [float(x) for x in re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="9"', svg)]
 
 
-def test_what_meets_the_claim_lies_to_the_right_of_its_line_whether_more_or_less_is_needed():
-    more, less = verdict(0.25), verdict(-0.25)
-    for one in (more, less):
-        svg = claim_picture([one]).svg
-        [x] = discs(svg)
-        assert (x > _MIDDLE) == (one.value > one.claim.threshold)
-        assert abs(x - _MIDDLE) <= _REACH
+@pytest.mark.parametrize("below", [False, True])
+@pytest.mark.parametrize("value", [0.25, -0.25])
+def test_a_value_lies_in_the_shade_if_the_claim_needs_it_and_larger_ones_to_the_right(value, below):
+    """What is measured of a claim that needs less has its sign turned: so has the scale."""
+    one = verdict(value)
+    one = replace(one, claim=replace(one.claim, below=below))
+    svg = claim_picture([one]).svg
+    [x] = discs(svg)
+    [(start, wide)] = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="46"', svg)
+    meets = value > one.claim.threshold
+    assert (float(start) < x < float(start) + float(wide)) == meets
+    assert (x > _MIDDLE) == (meets != below) and abs(x - _MIDDLE) <= _REACH
 
 
 @pytest.mark.parametrize(
@@ -72,7 +77,7 @@ def test_the_caption_says_what_n_counts_and_which_rows_have_a_twin():
 
     texts, pairs = counts("texts", chose=0, control=False), counts("pairs of texts")
     alike = claim_picture([pairs, pairs]).caption
-    assert alike.startswith("n = 30 pairs of texts; heads and layers chosen on 50 others. The claim")
+    assert alike.startswith("n = 30 pairs of texts; heads and layers chosen on 50 others. A claim")
     assert "; grey square: random twin." in alike
     apart = claim_picture([texts, texts, pairs]).caption
     assert apart.startswith(
@@ -80,4 +85,4 @@ def test_the_caption_says_what_n_counts_and_which_rows_have_a_twin():
     )
     assert "; grey square of row 3: random twin." in apart
     some = claim_picture([counts("texts", chose=0), counts("texts")]).caption
-    assert some.startswith("n = 30 texts; heads and layers of row 2 chosen on 50 others. The claim")
+    assert some.startswith("n = 30 texts; heads and layers of row 2 chosen on 50 others. A claim")

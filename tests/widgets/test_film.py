@@ -61,8 +61,8 @@ def test_layers_that_come_later_are_missing_before(write):
     assert film.values["next"][1].tolist() == [[0.4, 0.3], [0.6, 0.9]]
     said = describe_film(film, "next", 0, (1, 0))
     assert said == (
-        "After 100 tokens, to the next token (share): most in head 1-2 (0.200). Head 2-1 is not there yet; it has 0.600 at the end, "
-        "with hardly a change."
+        "After 100 tokens, to the next token (share): head 1-2 has most, 0.200. Head 2-1 is not there yet; it ends at 0.600. "
+        "It hardly changes."
     )
     assert film_table(film, "next", (1, 0)).rows[0] == ["100", "-", "0.200 (1-2)"]
 

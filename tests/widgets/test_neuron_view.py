@@ -86,8 +86,8 @@ def test_numbers_carry_their_sign(value, text):
 def test_the_sentence_is_the_sum_on_paper():
     # softmax of (2, 0): 1 / (1 + e^-2) = 88.08 %
     assert describe_neurons(by_hand()) == (
-        "Head 3-4: “cat” looks at itself with weight 88 %, score +2.00. The score is the sum of 4 products divided by 2.00: "
-        "dimension 1 adds most, 4.00."
+        "Head 3-4: “cat” looks at itself with weight 88 %, score +2.00. That is the sum of 4 products, +4.00, divided by 2.00. "
+        "Dimension 1 adds most, 4.00."
     )
 
 
@@ -95,7 +95,7 @@ def test_the_sentence_names_what_takes_away_and_what_the_rest_comes_to():
     view = by_hand()
     view = HeadNeurons(**{**vars(view), "products": np.array([[1.0, -4.0, 0.5, 0.25], [0, 0, 0, 0]])})
     assert describe_neurons(view, dimensions=2).endswith(
-        "dimension 2 takes away most, 4.00; the 2 that do least over all keys come to +0.75 together."
+        "Dimension 2 takes away most, 4.00; the 2 that are not drawn one by one add +0.75."
     )
 
 

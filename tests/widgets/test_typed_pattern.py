@@ -28,8 +28,11 @@ def test_the_map_says_in_how_many_cases_a_head_looks_there(specimen, typed):
     before = (weights.argmax(-1)[..., 1:] == np.arange(len(keep) - 1)).mean(-1)
     shown = typed.head_map._values[typed.head_map.measure]
     assert np.allclose(shown, before)
-    assert "7 of 8 words have such a key: old → The, dog → old," in typed.sentence
-    assert "right in 14 % of these cases" in typed.sentence and "One text decides nothing" in typed.sentence
+    assert "7 of 8 words and marks have such a key: old → The, dog → old," in typed.sentence
+    assert (
+        "guessing among the words and marks finds 14 %." in typed.sentence
+        and "One text decides nothing" in typed.sentence
+    )
 
 
 def test_both_lines_change_the_picture_and_a_wrong_one_does_not(typed):
@@ -59,7 +62,7 @@ def test_both_lines_change_the_picture_and_a_wrong_one_does_not(typed):
 
 def test_a_pair_and_special_tokens(specimen):
     pair = TypedPattern(specimen, "He sat.", "key.segment_other() & ~key.special()", text_pair="She stood.")
-    assert "tokens" not in pair.sentence and "6 of 6 words have such a key" in pair.sentence
+    assert "tokens" not in pair.sentence and "6 of 6 words and marks have such a key" in pair.sentence
     assert "pair" in pair.in_page()["places"]
     assert (
         "9 of 9 tokens have such a key"

@@ -86,7 +86,9 @@ def test_nothing_at_all_is_said_to_be_nothing():
 
 def test_the_mix_is_a_choice_beside_the_heads():
     view = WeightedText(WORDS, SCORES, KEY, [0.5, 0.1, 0.1, 0.1, 0.2], show="mix")
-    assert view.show == "mix" and view.weights()[0] == 0.5 and view.sentence.startswith("learnt mix: ")
+    assert (
+        view.show == "mix" and view.weights()[0] == 0.5 and view.sentence.startswith("Learnt mix, weight: ")
+    )
     view.show = "head"
     assert view.sentence.startswith("Head 1-1")
     with pytest.raises(traitlets.TraitError, match="no learnt mix"):

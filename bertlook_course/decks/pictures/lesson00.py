@@ -153,8 +153,8 @@ def ledger_line_picture() -> Picture:
         body.append(text(x, top, first, anchor=anchor, fill=MUTED))
         body.append(text(x, top + 32, second, anchor=anchor, fill=MUTED))
     sentence = (
-        "A made-up line. Holds: the whole interval meets what the claim needs, and the twin's interval (not drawn) does not, and the two do not "
-        "overlap. Does not hold: the whole interval lies on the other side. Otherwise: undecided."
+        "A made-up line. A claim holds if the model's whole interval meets what is needed, the twin's (not drawn) does not, and the two intervals "
+        "do not overlap. It does not hold if the model's whole interval lies on the other side. Otherwise it is undecided."
     )
     return Picture(body, _WIDTH, 352, "How to read a line of the ledger", sentence, _EM, wide=True)
 
@@ -286,7 +286,7 @@ def found_picture(entries: Sequence, results: Sequence, encoder, twin) -> Pictur
         (sketch, f"{letter}  {entry.says}", result.sentence, FAILS if result.refuted else HOLDS, "")
         for letter, sketch, entry, result in zip("ABC", sketches, entries, results)
     ]
-    caption = f"A: made up. B: {subject(encoder)}. C: a head of its random twin. The course keeps a bank of such sentences."
+    caption = f"A: a made-up map. B: the tokenizer of {subject(encoder)}. C: a head of its random twin. The course keeps a bank of such sentences."
     return cards_picture(cards, caption, high=150)
 
 
@@ -313,7 +313,7 @@ def claim_steps_picture(found: Verdict) -> Picture:
         (
             [shaded, line, dot],
             "The computer decides",
-            f"{value_cell(found)} in {found.n} texts; its twin {found.twin:.2f}.",
+            f"{value_cell(found)} in {found.n} pairs of texts; its twin {found.twin:.2f}.",
             found.verdict,
             found.verdict,
         ),

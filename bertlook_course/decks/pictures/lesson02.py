@@ -80,7 +80,7 @@ def pattern_nulls(attention: Attention) -> Picture:
     who = f"{model}'s" if model else "a model's"
     caption = (
         f"Above: {who} heads for Vig's six patterns, and for the bag of words from his second post. Below, the null models: the mean row of "
-        "the text; in a word, any neighbour at that distance; for [SEP] and bag, an even spread. Rows look; darker means more."
+        "the text; for “in a word”, any neighbour at that distance; for “[SEP]” and “bag”, an even spread. Rows look; darker means more."
     )
     words = TextTable(
         ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]

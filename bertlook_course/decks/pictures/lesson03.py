@@ -19,7 +19,7 @@ from ...render import (
     small_maps,
 )
 
-_RELEASED = "From the code egebasaran99/bert-attention-entropy."
+_RELEASED = "Numbers released with the code of egebasaran99/bert-attention-entropy."
 DOGS = ("my dog is cute", "he likes eating")  # short: a map of few cells
 
 
@@ -99,7 +99,7 @@ def order_pictures() -> dict[str, Picture]:
     return {
         "both": figure_picture(
             interval_curves({}, published=levels, ylabel="entropy, nats"),
-            f"Much as before; layer {most + 1} changes most, {largest}; n = {plain.n:,} sentences of SST-2. {_RELEASED}",
+            f"Much as before: layer {most + 1} changes most, by {largest}; n = {plain.n:,} sentences of SST-2. {_RELEASED}",
         ),
         "the difference": figure_picture(
             interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),
@@ -130,7 +130,7 @@ def said_top(what: str, curves: Mapping[str, np.ndarray]) -> str:
 
 def said_most(what: str, curves: Mapping[str, np.ndarray]) -> str:
     """How high each curve comes, and where."""
-    return _each(what, curves, lambda curve: f"at most {curve.max():.2f} (layer {curve.argmax() + 1})")
+    return _each(what, curves, lambda curve: f"gives at most {curve.max():.2f} (layer {curve.argmax() + 1})")
 
 
 def said_ends(what: str, curves: Mapping[str, np.ndarray]) -> str:

@@ -36,24 +36,24 @@ def describe_film(film: Film, measure: str, point: int, head: tuple[int, int]) -
     values = film.values[measure][point]
     best = divmod(int(np.nanargmax(values)), values.shape[1])
     curve = film.values[measure][:, head[0], head[1]]
-    if point == len(curve) - 1:
-        state = f"has {number(curve[-1])}"
-    elif np.isfinite(curve[point]):
-        state = f"has {number(curve[point])} here and {number(curve[-1])} at the end"
+    end, last = number(curve[-1]), point == len(curve) - 1
+    if not np.isfinite(curve[point]):
+        state = f" is not there yet; it ends at {end}"
     else:
-        state = f"is not there yet; it has {number(curve[-1])} at the end"
+        state = f" ends at {end}" if last else f" is at {number(curve[point])} and ends at {end}"
     said = (
-        f"After {tokens_in_words(film.tokens[point])} tokens, {measure_label(measure)}: most in head {head_label(*best)} "
-        f"({number(values[best])}). Head {head_label(*head)} {state}"
+        f"After {tokens_in_words(film.tokens[point])} tokens, {measure_label(measure)}: head {head_label(*best)} has most, "
+        f"{number(values[best])}."
     )
+    if not last or best != tuple(head):
+        said += f" Head {head_label(*head)}{state}."
     half = half_way(curve)
-    when = (
-        f", half way after {tokens_in_words(film.tokens[half])}"
-        if half is not None
-        else ", with hardly a change"
-    )
+    if half is None:
+        said += " It hardly changes."
+    else:
+        said += f" It is half way there after {tokens_in_words(film.tokens[half])}."
     baseline = film.baselines.get(measure)
-    return f"{said}{when}.{f' {baseline.name[0].upper()}{baseline.name[1:]}: {number(baseline.value)}.' if baseline else ''}"
+    return f"{said}{f' {baseline.name[0].upper()}{baseline.name[1:]}: {number(baseline.value)}.' if baseline else ''}"
 
 
 def film_table(film: Film, measure: str, head: tuple[int, int]) -> TextTable:
@@ -84,17 +84,40 @@ def _ends_of_scale(low: float, high: float, left: float, across: float, y: Calla
 
 def _baseline(baseline, middle: float, left: float, across: float, y: float, em: float) -> list[str]:
     line = f'<path d="M{coordinate(left)} {coordinate(y)}h{coordinate(across)}" stroke="{MUTED}" stroke-width="2" stroke-dasharray="6 5"/>'
-    below = y + (0.8 if baseline.value > middle else -0.8) * em
     halo = f' paint-order="stroke" stroke="{PAPER}" stroke-width="5"'  # a curve may cross it
-    return [line, text(left + 0.3 * em, below, baseline.name, fill=MUTED, extra=halo)]
-
-
-def _tokens_below(tokens: Sequence[int], xs, middle: float, bottom: float, em: float) -> list[str]:
-    ends = [
-        text(xs[at], bottom + 1.0 * em, tokens_in_words(tokens[at]), anchor=anchor, fill=MUTED)
-        for at, anchor in ((0, "start"), (-1, "end"))
+    above, below = (0.8, 2.0) if baseline.value > middle else (-2.0, -0.8)
+    first, _, others = baseline.name.partition(" ")  # two lines: curves that rise early leave little room
+    x = left + 0.3 * em
+    return [
+        line,
+        text(x, y + above * em, first, fill=MUTED, extra=halo),
+        text(x, y + below * em, others, fill=MUTED, extra=halo),
     ]
-    return [*ends, text(middle, bottom + 2.3 * em, "tokens read", anchor="middle", fill=MUTED)]
+
+
+def _short(tokens: int) -> str:
+    words = tokens_in_words(tokens)
+    for word, letter in (("thousand", "k"), ("million", "M"), ("billion", "G")):
+        words = words.replace(word, letter)
+    return words
+
+
+def _tokens_below(tokens: Sequence[int], xs, bottom: float, em: float) -> list[str]:
+    """The ends of the scale, and each power of ten that has room between them."""
+    left, right, y = xs[0], xs[-1], bottom + 1.0 * em
+    parts = [
+        text(left, y, _short(tokens[0]), fill=MUTED),
+        text(right, y, _short(tokens[-1]), anchor="end", fill=MUTED),
+    ]
+    for power in range(1, 13):
+        x = np.interp(np.log(10**power), np.log(tokens), xs)
+        if left + 3 * em < x < right - 4 * em:
+            parts.append(
+                f'<path d="M{coordinate(x)} {coordinate(bottom)}v{coordinate(0.4 * em)}" stroke="{MUTED}"/>'
+            )
+            parts.append(text(x, y, _short(10**power).replace(".0", ""), anchor="middle", fill=MUTED))
+    title = "tokens read (log scale)"
+    return [*parts, text((left + right) / 2, bottom + 2.3 * em, title, anchor="middle", fill=MUTED)]
 
 
 def render_film(
@@ -165,7 +188,7 @@ def render_film(
     if np.isfinite(curve[point]):
         cx, cy = coordinate(xs[point]), coordinate(y(curve[point]))
         body.append(f'<circle cx="{cx}" cy="{cy}" r="{coordinate(0.34 * em)}" fill="{SELECTED}"/>')
-    body += _tokens_below(film.tokens, xs, left + across / 2, top + down, em)
+    body += _tokens_below(film.tokens, xs, top + down, em)
     sentence = describe_film(film, measure, point, head)
     height = max(tall, top + down + 3.3 * em)
     title = f"After {tokens_in_words(film.tokens[point])} tokens"

@@ -122,13 +122,11 @@ def describe_neurons(
     does = "adds" if products[most] >= 0 else "takes away"
     amount = signed(abs(products[most])).lstrip("+")
     second = (
-        f"The score is the sum of {size} product{'s' * (size != 1)} divided by {signed(math.sqrt(size)).lstrip('+')}: "
-        f"dimension {most + 1} {does} most, {amount}"
+        f"That is the sum of {size} product{'s' * (size != 1)}, {signed(products.sum())}, divided by "
+        f"{signed(math.sqrt(size)).lstrip('+')}. Dimension {most + 1} {does} most, {amount}"
     )
     if len(rest):
-        second += (
-            f"; the {len(rest)} that do least over all keys come to {signed(products[rest].sum())} together"
-        )
+        second += f"; the {len(rest)} that are not drawn one by one add {signed(products[rest].sum())}"
     return f"{first} {second}."
 
 

@@ -48,8 +48,8 @@ class ClaimPicture(Picture):
 def claim_picture(verdicts: Sequence) -> Picture:
     """One row a claim: its interval and the random twin's beside the line that the claim needs, and the verdict.
 
-    What the claim needs lies to the right of its line, whether it is more or less of something. Each row has a scale of its own. Of a claim
-    that could not be measured nothing is drawn but the verdict.
+    What the claim needs is shaded. Each row has a scale of its own, larger values to the right. Of a claim that could not be measured nothing
+    is drawn but the verdict.
 
     Parameters
     ----------
@@ -74,11 +74,9 @@ def claim_picture(verdicts: Sequence) -> Picture:
     twins = [row for row, verdict in enumerate(verdicts, 1) if has_twin(verdict)]
     where = rows_named(" of row", twins, verdicts)
     caption = (
-        f"{counts_by_row(verdicts)} The claim needs a value right of the dotted line; each row has its own scale. Bar: "
+        f"{counts_by_row(verdicts)} A claim needs a value in the shaded part; each row has its own scale. Bar: "
         f"{model_name(verdicts)}, 95 % interval{f'; grey square{where}: random twin' * bool(twins)}."
     )
-    if any(verdict.claim.below and not np.isnan(verdict.value) for verdict in verdicts):
-        caption += " Where less is needed (<), smaller values lie to the right."
     return ClaimPicture(
         body,
         _WIDTH,
@@ -123,7 +121,12 @@ def _scale(verdict, x: float, reach: float) -> Callable[[float], float]:
     ends = [verdict.value, *([verdict.twin] if has_twin(verdict) else [])]
     ends += [end for end in (verdict.low, verdict.high) if not np.isnan(end)]
     widest = max(abs(end - verdict.claim.threshold) for end in ends) or 1.0
-    return lambda value: x + reach * (value - verdict.claim.threshold) / widest
+    return lambda value: x + _side(verdict) * reach * (value - verdict.claim.threshold) / widest
+
+
+def _side(verdict) -> int:
+    """1 if the claim needs more than its line, -1 if less; what is measured of such a claim has its sign turned."""
+    return -1 if verdict.claim.below else 1
 
 
 def has_twin(verdict) -> bool:
@@ -134,7 +137,7 @@ def has_twin(verdict) -> bool:
 def draw_interval(
     verdict, x: float, reach: float, y: float, around: Sequence[str] = (), *, radius: float = 9
 ) -> list[str]:
-    """A claim's dotted line at ``x``, and its value, interval and random twin on a scale that ends ``reach`` from it.
+    """A claim's line at ``x``, shaded where it needs a value, and its value, interval and random twin on a scale that ends ``reach`` from it.
 
     ``around`` are marks that stand between them and the twin. Nothing is drawn without a value.
     """
@@ -143,8 +146,10 @@ def draw_interval(
     c, at = coordinate, _scale(verdict, x, reach)
     [mark] = marks_of([model_name([verdict])])
     edge = f'stroke="{mark.colour}" stroke-width="3"'
+    wide = reach + 2 * radius
     body = [
-        f'<path d="M{c(x)} {c(y - 28)}V{c(y + 22)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>'
+        f'<rect x="{c(min(x, x + _side(verdict) * wide))}" y="{c(y - 24)}" width="{c(wide)}" height="46" fill="{RULE}" opacity="0.6"/>',
+        f'<path d="M{c(x)} {c(y - 28)}V{c(y + 22)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
     ]
     if not np.isnan(verdict.low):
         body.append(

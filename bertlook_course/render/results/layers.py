@@ -25,6 +25,7 @@ from bertlook_teach.views import (
 
 from ...published import published_probing
 from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
+from ..drawing.layout import joined
 from ..drawing.text_table import Estimate, TextTable
 
 NONE = "-"
@@ -293,19 +294,29 @@ def describe_beliefs(case: Mapping, target: int) -> str:
             f"{percent(beliefs[0][last])} with layer {last}."
         )
     leaders = [max(range(len(labels)), key=lambda i: (beliefs[i][layer], -i)) for layer in range(last + 1)]
-    final, start = leaders[-1], last
-    while start > 0 and leaders[start - 1] == final:
-        start -= 1
-    end = percent(beliefs[final][last])
-    if start == 0:
-        story = f"{labels[final]} leads at every depth, {percent(beliefs[final][0])} with the embeddings, {end} with layer {last}."
-    else:
-        since = f"only with layer {last}" if start == last else f"from layer {start} on"
-        story = (
-            f"the embeddings lean to {labels[leaders[0]]} ({percent(beliefs[leaders[0]][0])}); {since} {labels[final]} leads, "
-            f"{end}{'' if start == last else f' with layer {last}'}."
-        )
-    return f"{name}: {story}"
+    begin, end = percent(beliefs[leaders[0]][0]), percent(beliefs[leaders[-1]][last])
+    starts = [layer for layer in range(last + 1) if layer == 0 or leaders[layer] != leaders[layer - 1]]
+    if len(starts) == 1:
+        story = f"{labels[leaders[0]]} leads at every depth, {begin} with the embeddings, {end} with layer {last}."
+        return f"{name}: {story}"
+    parts = []
+    for first, final in zip(starts, [start - 1 for start in starts[1:]] + [last]):
+        if first == 0:
+            where = (
+                f"leads with the embeddings ({begin})"
+                if final == 0
+                else f"leads from the embeddings ({begin}) to layer {final}"
+            )
+        elif final == last:
+            where = (
+                f"with layer {last} ({end})"
+                if first == last
+                else f"from layer {first} on ({end} with layer {last})"
+            )
+        else:
+            where = f"with layer {first}" if first == final else f"with layers {first} to {final}"
+        parts.append(f"{labels[leaders[first]]} {where}")
+    return f"{name}: {joined(parts)}."
 
 
 def render_beliefs(case: Mapping, target: int, *, font_size: float = 24, width: float = 900) -> Picture:

@@ -191,9 +191,10 @@ def _best_for_patterns(seen) -> dict[str, np.ndarray]:
         ("next", "next"),
         ("previous", "previous"),
         ("same word", "same_word"),
-        ("in a word", "within_word"),
-        ("delimiter", "delimiter"),
-        ("all", "bag_of_words"),
+        ("other text", "same_word_across"),
+        ("own word", "within_word"),
+        ("[SEP]", "delimiter"),
+        ("bag", "bag_of_words"),
     ):
         value = np.asarray(measures.PATTERNS[key].value(seen))
         at = np.unravel_index(value.argmax(), value.shape)
@@ -207,7 +208,7 @@ def _best_for_patterns(seen) -> dict[str, np.ndarray]:
 def _grids(
     panels: Callable[[], Mapping[str, np.ndarray]], sentence: str, badge: str, *, signed: bool = False
 ):
-    """One cell for each head, 12 layers down, 12 heads across; all panels share one scale."""
+    """One cell for each head, 12 layers down, 12 heads across; all panels share one scale, and ``{largest}`` in the sentence is its end."""
 
     def draw(colour: str):
         found = panels()
@@ -224,7 +225,7 @@ def _grids(
                 lambda layer, head, grid=grid: Cell(shade(grid[layer, head] / largest)),
                 gap=(0.04 * wide, 0.05 * high),
             )
-        return body, top + 12 * high, sentence, badge
+        return body, top + 12 * high, sentence.format(largest=largest), badge
 
     return draw
 
@@ -329,10 +330,15 @@ _PICTURES = {
     GUEST: _arcs(_STORE, _of_head("8-11"), "head 8-11"),
     # Not the sentence that slide 2 asks about.
     "01": _arcs("time flies like an arrow", _of_head("8-11"), "head 8-11"),
-    "02": _maps(_STORE, _best_for_patterns, 6, "for each pattern the head that shows it most"),
+    "02": _maps(
+        _STORE,
+        _best_for_patterns,
+        7,
+        "for each pattern the head that shows it most (one head for “same word” and “other text”)",
+    ),
     "03": _grids(
         _surface,
-        "BERT-base, 12 layers (down) of 12 heads: share of attention that goes there, mean of 12 short inputs; darker means more.",
+        "BERT-base, 12 layers (down) of 12 heads: share of attention that goes there, mean of 12 short inputs (darkest: {largest:.2f}).",
         "BERT-base, recorded",
     ),
     "04": _arcs(
@@ -357,7 +363,7 @@ _PICTURES = {
     ),
     "11": _grids(
         _disabled,
-        "BERT-base, one cell for each head, each disabled in turn: blue where the score falls, brown where it rises (Kovaleva et al. 2019, read off Figure 8).",
+        "BERT-base, 12 layers (down) of 12 heads, each disabled in turn: blue where the score falls, brown where it rises (darkest: by {largest:.1f} points; Kovaleva et al. 2019, read off Figure 8).",
         _PRINTED,
         signed=True,
     ),
@@ -365,7 +371,7 @@ _PICTURES = {
     "13": _columns(_TIRED, "one sentence", special=True),
     "14": _grids(
         _moved,
-        "BERT-base, one cell for each head: 1 minus the cosine of its maps before and after fine-tuning; dark has changed most (Kovaleva et al. 2019, read off Figure 5).",
+        "BERT-base, 12 layers (down) of 12 heads: 1 minus the cosine of a head's maps before and after fine-tuning (darkest: {largest:.2f}; Kovaleva et al. 2019, read off Figure 5).",
         _PRINTED,
     ),
 }

@@ -161,15 +161,14 @@ def render_arcs(
     line = 1.1 * em + step * max(above, default=0) + 0.9 * em
     height = line + 1.2 * em + step * max(below, default=0) + 0.9 * em
     body = []
-    for arc, (dependent, governor), level in zip(arcs, gold, above):
-        start, end = _feet(middles, governor, dependent, em)
+    feet = _feet(middles, [(governor, dependent) for dependent, governor in gold], em)
+    for arc, (start, end), level in zip(arcs, feet, above):
         body.append(_arc(start, end, line - 0.8 * em, -step * level, MUTED, em, dashed=False))
         if arc["relation"]:
             body.append(_label((start + end) / 2, line - 0.8 * em - step * level, arc["relation"], INK))
-    for arc, (dependent, answer), level in zip(named, answers, below):
+    feet = _feet(middles, answers if direction == 0 else [pair[::-1] for pair in answers], em)
+    for arc, (dependent, answer), (start, end), level in zip(named, answers, feet, below):
         right = is_right(arc)
-        looks = (dependent, answer) if direction == 0 else (answer, dependent)
-        start, end = _feet(middles, *looks, em)
         colour = RIGHT if right else WRONG
         body.append(_arc(start, end, line + 0.8 * em, step * level, colour, em, dashed=not right))
         aside = 0.5 if right or abs(dependent - answer) < 2 else 0.22  # a cross on no other arrow
@@ -181,10 +180,19 @@ def render_arcs(
     return Picture(body, width, height, title=title, sentence=sentence, font_size=em)
 
 
-def _feet(middles: Sequence[float], source: int, target: int, em: float) -> tuple[float, float]:
-    """Where an arc leaves and lands; a little aside, so that arcs of one word do not lie on each other."""
-    aside = 0.22 * em if target > source else -0.22 * em
-    return middles[source] + aside, middles[target] - aside
+def _feet(middles: Sequence[float], pairs: Sequence[tuple[int, int]], em: float) -> list[tuple[float, float]]:
+    """Where each arc (source, target) leaves and lands: at a word's side, the longest nearest its middle, so that none lies on another."""
+    places = {}
+    aside = 0.22 * em
+    for word in range(len(middles)):
+        for side in (-1, 1):
+            there = [pair for pair in pairs if word in pair and (sum(pair) - 2 * word) * side > 0]
+            there.sort(key=lambda pair: (-abs(pair[0] - pair[1]), pair))
+            first = aside if len(there) == 1 else 0.12 * em
+            for rank, pair in enumerate(there):
+                places[pair, word] = middles[word] + side * (first + 0.24 * em * rank)
+    own = {(word, word): (middle - aside, middle + aside) for word, middle in enumerate(middles)}
+    return [own.get(pair) or (places[pair, pair[0]], places[pair, pair[1]]) for pair in pairs]
 
 
 def _arc(start: float, end: float, y: float, rise: float, colour: str, em: float, *, dashed: bool) -> str:

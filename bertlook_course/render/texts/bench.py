@@ -114,7 +114,7 @@ def bench_result(bench, before, after) -> dict[str, object]:
             f"Right word {quoted(truth)}: {percent(before.truth)}, now {percent(after.truth)}. First guess "
             f"{quoted(likeliest[0][0])}, now {quoted(likeliest[1][0])}."
         )
-    capital = which[0].upper() + which[1:]
+    whose = "Specimen" if bench.encoder.name == "specimen" else bench.encoder.title
     control = ""
     if len(after.off) == shape[0] * shape[1]:
         control = " This is the positive control: no word can see another, and the guess is made from place and habit alone."
@@ -125,7 +125,7 @@ def bench_result(bench, before, after) -> dict[str, object]:
         "title": "now" if after.off else "now (the same)",
         "scores": scores,
         "cost": round(float(np.mean(after.losses) - np.mean(before.losses)), 4),
-        "sentence": f"{capital}{f' ({WAYS[after.how][len(after.off) > 1]})' if after.off else ''}. {said}{control}",
+        "sentence": f"{whose}: {which}{f' ({WAYS[after.how][len(after.off) > 1]})' if after.off else ''}. {said}{control}",
     }
 
 

@@ -90,7 +90,7 @@ def describe_words(
     The share of pairs in which the key word has more (ties count half) is the area under the ROC curve: 50 % by chance.
 
     >>> describe_words([0.3, 0.1, 0.1], ["salt", "is", "white"], key=[True, False, False], name="Head 1-1")
-    'Head 1-1: most weight is on “salt” 0.300, “is” 0.100, “white” 0.100; on average a word has 0.167. The 1 key word has 0.300 on average, the 2 others 0.100; key words have more in 100 % of pairs (chance: 50 %).'
+    'Head 1-1, weight: highest for “salt” 0.300, “is” 0.100, “white” 0.100; on average a word has 0.167. The 1 key word has 0.300 on average, the 2 others 0.100; key words have more in 100 % of pairs (chance: 50 %).'
     >>> describe_words([0.3, -0.1], ["salt", "is"], name="Head 1-1", difference=True)
     'Head 1-1: weight rises most on “salt” +0.300; falls most on “is” -0.100; on average a word changes by +0.100.'
     """
@@ -113,7 +113,8 @@ def describe_words(
         parts.append(f"falls most on {named(down)}" if down else "falls nowhere")
         said = f"{start}{unit} {'; '.join(parts)}; on average a word changes by {mean}."
     else:
-        said = f"{start}most {unit} is on {named(order[:TOP])}; on average a word has {mean}."
+        about = f"{name}, {unit}" if name else unit
+        said = f"{about}: highest for {named(order[:TOP])}; on average a word has {mean}."
     return said if key is None else f"{said} {_key_sentence(values, checked_key(key, words), difference)}"
 
 

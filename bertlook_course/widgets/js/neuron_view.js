@@ -28,6 +28,7 @@ function splitDimensions(products, most) {
   return size - most <= 1 ? { own: order, rest: [] } : { own: order.slice(0, most), rest: order.slice(most) };
 }
 
+const sum = (values) => values.reduce((total, value) => total + value, 0);
 const argmax = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
 
 function describeNeurons(view, { tokens, special }, { own, rest }, key, layer, head) {
@@ -39,11 +40,10 @@ function describeNeurons(view, { tokens, special }, { own, rest }, key, layer, h
   let sentence =
     `Head ${headLabel(layer, head)}: ${quoted(tokens[view.query], special[view.query])} looks at ${target} with weight ` +
     `${percent(view.weights[at])}, score ${signed(view.scores[at])}. ` +
-    `The score is the sum of ${view.size} product${view.size === 1 ? "" : "s"} divided by ${plain(Math.sqrt(view.size))}: ` +
-    `dimension ${most + 1} ${products[most] >= 0 ? "adds" : "takes away"} most, ${plain(products[most])}`;
+    `That is the sum of ${view.size} product${view.size === 1 ? "" : "s"}, ${signed(sum(products))}, divided by ` +
+    `${plain(Math.sqrt(view.size))}. Dimension ${most + 1} ${products[most] >= 0 ? "adds" : "takes away"} most, ${plain(products[most])}`;
   if (rest.length) {
-    const sum = rest.reduce((total, d) => total + products[d], 0);
-    sentence += `; the ${rest.length} that do least over all keys come to ${signed(sum)} together`;
+    sentence += `; the ${rest.length} that are not drawn one by one add ${signed(sum(rest.map((d) => products[d])))}`;
   }
   return `${sentence}.`;
 }

@@ -101,7 +101,10 @@ function createFilm(host, get, emit) {
     if (baseline) {
       const at = y(baseline[1]);
       svg.append(drawn("path", { d: `M${left} ${at}H${right}`, stroke: PALETTE.muted, "stroke-width": 2, "stroke-dasharray": "6 5" }));
-      label(left + 0.3 * em, at + (at < (top + bottom) / 2 ? 0.8 : -0.8) * em, baseline[0], "start", "bl-film-level");
+      const [first, ...others] = baseline[0].split(" "); // two lines: curves that rise early leave little room
+      const [above, below] = at < (top + bottom) / 2 ? [0.8, 2] : [-2, -0.8];
+      label(left + 0.3 * em, at + above * em, first, "start", "bl-film-level");
+      label(left + 0.3 * em, at + below * em, others.join(" "), "start", "bl-film-level");
     }
     const curve = curveOf(chosen);
     line(track(curve), { stroke: PALETTE.line, "stroke-width": em / 8 });
@@ -109,9 +112,15 @@ function createFilm(host, get, emit) {
     svg.append(drawn("path", { d: `M${here} ${top}V${bottom}`, stroke: PALETTE.selected, "stroke-width": 2 }));
     const now = curve[get("point")];
     if (!Number.isNaN(now)) svg.append(drawn("circle", { cx: here, cy: y(now), r: 0.34 * em, fill: PALETTE.selected }));
-    const short = (i) => get("reached")[i].replace(" thousand", " k").replace(" million", " M").replace(" billion", " G");
-    label(left, bottom + 0.9 * em, short(0), "start");
-    label(right, bottom + 0.9 * em, short(last()), "end");
+    const short = (words) => words.replace("thousand", "k").replace("million", "M").replace("billion", "G");
+    label(left, bottom + 0.9 * em, short(get("reached")[0]), "start");
+    label(right, bottom + 0.9 * em, short(get("reached")[last()]), "end");
+    for (let power = 1; power < 13; power += 1) {
+      const at = left + ((power * Math.LN10 - logs[0]) / (logs[last()] - logs[0])) * (right - left);
+      if (at < left + 3 * em || at > right - 4 * em) continue;
+      svg.append(drawn("path", { d: `M${at} ${bottom}v${0.4 * em}`, stroke: PALETTE.muted }));
+      label(at, bottom + 0.9 * em, `${10 ** (power % 3)} ${["", "k", "M", "G", "T"][Math.floor(power / 3)]}`.trim(), "middle");
+    }
     label((left + right) / 2, bottom + 2 * em, "tokens read (log scale)", "middle");
     curveHost.replaceChildren(svg);
   }
@@ -126,15 +135,16 @@ function createFilm(host, get, emit) {
     const best = (at) => curves.reduce((most, curve, head) => (curve[at] > curves[most][at] ? head : most), 0); // layer 1 is always there
     const curve = curves[i];
     const half = halfWay(curve);
-    const when = half < 0 ? ", with hardly a change" : `, half way after ${get("reached")[half]}`;
+    const when = half < 0 ? "It hardly changes." : `It is half way there after ${get("reached")[half]}.`;
     const baseline = get("baselines")[index()];
     const tail = baseline ? ` ${baseline[0][0].toUpperCase()}${baseline[0].slice(1)}: ${number(baseline[1])}.` : "";
     const end = number(curve[last()]);
-    const here = `has ${number(curve[point])} here and ${end} at the end`;
-    const state = point === last() ? `has ${end}` : Number.isNaN(curve[point]) ? `is not there yet; it has ${end} at the end` : here;
+    const here = point === last() ? ` ends at ${end}` : ` is at ${number(curve[point])} and ends at ${end}`;
+    const state = Number.isNaN(curve[point]) ? ` is not there yet; it ends at ${end}` : here;
+    const own = point === last() && best(point) === i ? "" : ` Head ${name(i)}${state}.`;
     const said =
-      `After ${get("reached")[point]} tokens, ${get("labels")[index()]}: most in head ${name(best(point))} (${number(curves[best(point)][point])}). ` +
-      `Head ${name(i)} ${state}${when}.${tail}`;
+      `After ${get("reached")[point]} tokens, ${get("labels")[index()]}: head ${name(best(point))} has most, ` +
+      `${number(curves[best(point)][point])}.${own} ${when}${tail}`;
     setSentence(caption, said);
     reached.textContent = `${get("reached")[point]} tokens read`;
     slider.max = last();

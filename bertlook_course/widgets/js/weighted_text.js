@@ -45,6 +45,7 @@ function createWeightedText(host, get, emit) {
 
   const text = () => get("texts")[get("document")];
   const mixed = () => text().mix && get("show_index") === 1;
+  const unit = () => get(mixed() ? "mix_unit" : "unit");
 
   // The place of what is in view among the rows of its text: the heads, then the mix.
   function row() {
@@ -85,7 +86,7 @@ function createWeightedText(host, get, emit) {
       if (span.textContent !== label) span.textContent = label;
     });
     low.textContent = difference ? `less ${signedNumber(-top)}` : "0";
-    high.textContent = difference ? `${signedNumber(top)} more` : `${number(top)} ${get("unit")}${times ? ` or more: ${times} times the average` : ""}`;
+    high.textContent = difference ? `${signedNumber(top)} more` : `${number(top)} ${unit()}${times ? ` or more: ${times} times the average` : ""}`;
     scale.style.background = gradient(colours);
     swatch.hidden = !key;
   }
@@ -100,7 +101,7 @@ function createWeightedText(host, get, emit) {
     const size = (i) => Math.abs(values[i]);
     const most = values.map((_, i) => i).sort((i, j) => size(j) - size(i) || i - j).slice(0, TABLE_ROWS);
     const rows = most.map((i) => [visibleToken(words[i]), write(values[i]), ...(key ? [key[i] ? "yes" : "no"] : [])]);
-    fillTable(table, "", ["word", get("unit"), ...(key ? ["key word"] : [])], rows);
+    fillTable(table, "", ["word", unit(), ...(key ? ["key word"] : [])], rows);
   }
 
   function fit() {

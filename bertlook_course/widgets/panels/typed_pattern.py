@@ -15,7 +15,7 @@ from ...analyses.patterns import CONDITIONS, WordMaps, answers_of, check_corpus,
 from ...metrics import CannotDecide, best_index
 from .pattern_view import PLAIN_PATTERN
 
-MEASURE = "cases with an allowed key"
+MEASURE = "share of cases found"
 
 LISTED = 4  # pairs of words that are spelt out
 
@@ -108,12 +108,12 @@ class TypedPattern(ipywidgets.VBox):
         ]
         shown = ", ".join(f"{one} → {other}" for one, other in pairs[:LISTED])
         more = f" and {len(pairs) - LISTED} more" if len(pairs) > LISTED else ""
-        n, kind = int(counts.cases[0]), "tokens" if beyond else "words"
+        n, kind = int(counts.cases[0]), "tokens" if beyond else "words and marks"
         of = len(reading) if beyond else len(reading.word_positions)
         guessing = percent(float(counts.right_rules[0, -1] / n))
         said = (
             f"{pattern.in_words()} {n} of {of} {kind} {'has' if n == 1 else 'have'} such a key: {shown}{more}. "
-            f"Guessing among the {kind} is right in {guessing} of these cases. {WARNING}"
+            f"A head finds a case if it looks most at such a key; guessing among the {kind} finds {guessing}. {WARNING}"
         )
         return {MEASURE: counts.right[0] / n}, said
 

@@ -324,11 +324,11 @@ globalThis.bertlookPatterns = (() => {
       }
       shares[at] = right / asked.length;
     }
-    const kind = beyond ? "tokens" : "words", of = beyond ? n : isWord.filter(Boolean).length;
+    const kind = beyond ? "tokens" : "words and marks", of = beyond ? n : isWord.filter(Boolean).length;
     const more = pairs.length > LISTED ? ` and ${pairs.length - LISTED} more` : "";
     const sentence =
       `${inWords(node, conditions)} ${asked.length} of ${of} ${kind} ${asked.length === 1 ? "has" : "have"} such a key: ${pairs.slice(0, LISTED).join(", ")}${more}. ` +
-      `Guessing among the ${kind} is right in ${percent(guessing / asked.length)} of these cases. ${WARNING}`;
+      `A head finds a case if it looks most at such a key; guessing among the ${kind} finds ${percent(guessing / asked.length)}. ${WARNING}`;
     return { shares, sentence };
   }
 

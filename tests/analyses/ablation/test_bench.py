@@ -187,13 +187,13 @@ def test_the_texts_are_those_of_the_outcomes(bench):
     before, after = bench.run(), bench.run([(0, 1)])
     said = bench_result(bench, before, after)
     assert [piece for piece, *_ in said["after"]] == [piece for piece, _ in after.guesses]
-    assert said["truth"] == "cat" and said["sentence"].startswith("Head 1-2 off (it gives nothing)")
+    assert said["truth"] == "cat" and said["sentence"].startswith("bert: head 1-2 off (it gives nothing)")
     assert f"{before.losses.mean():.2f} → {after.losses.mean():.2f}" in said["scores"][0]
     assert said["cost"] == pytest.approx(after.losses.mean() - before.losses.mean(), abs=1e-4)
     assert "of 3 texts" in said["scores"][0]
     every = bench.run(ablation.all_heads(bench.encoder))
     assert "positive control" in bench_result(bench, before, every)["sentence"]
-    assert bench_result(bench, before, before)["sentence"].startswith("All heads on. Right word “cat”")
+    assert bench_result(bench, before, before)["sentence"].startswith("bert: all heads on. Right word “cat”")
 
 
 def test_the_picture_shows_each_switch_and_escapes_tokens():
@@ -231,7 +231,7 @@ def test_a_switch_is_answered_at_once_and_the_answer_says_to_what(shown):
     assert shown.view.result["how"] == "uniform"
     assert shown.outcome.how == "uniform" and shown.baseline.off == ()
     shown.off = ""
-    assert shown.view.result["sentence"].startswith("All heads on")
+    assert shown.view.result["sentence"].startswith("bert: all heads on")
 
 
 def test_another_word_is_masked_by_a_click_and_another_sentence_by_typing(shown):
@@ -296,7 +296,7 @@ def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twi
 
 def test_words_for_one_head_and_for_many():
     bench = SimpleNamespace(
-        encoder=SimpleNamespace(n_layers=2, n_heads=2),
+        encoder=SimpleNamespace(n_layers=2, n_heads=2, name="specimen"),
         sentence=SimpleNamespace(truth=None, tokens=("a",), masked=0),
         units=np.zeros(2),
     )
@@ -304,7 +304,7 @@ def test_words_for_one_head_and_for_many():
     said = bench_result(bench, outcome(()), outcome(((0, 1),)))
     assert (
         said["sentence"]
-        == "Head 1-2 off (it looks at all tokens equally). First guess “a” (50 %), now “a” (50 %)."
+        == "Specimen: head 1-2 off (it looks at all tokens equally). First guess “a” (50 %), now “a” (50 %)."
     )
     assert "of 1 text)" in said["scores"][0]
 
