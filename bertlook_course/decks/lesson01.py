@@ -316,21 +316,21 @@ class Deck(LessonDeck):
         query, key = best_index(ours - carried)
         return answer_picture(
             {
-                "It shows exactly what one head weighs on one text.": {
+                "It shows what one head weighs on one text.": {
                     "largest weight": Estimate(models.max()),
                     "by hand − the model": Estimate(float(np.abs(ours - models).max())),
                 },
-                "It does not show a habit: that takes many texts.": {
+                "It shows no habit: that takes many texts.": {
                     f"{self.name}, {best.label}": Estimate(best.mean, low, high),
                     f"random twin, {chance.label}": Estimate(chance.mean, twin_low, twin_high, form=".3f"),
                 },
-                "It does not show that the head matters: a weight may carry less than it says.": {
+                "It does not show that a head matters.": {
                     f"weight, {tokens[query]} → {tokens[key]}": Estimate(ours[query, key]),
                     "× length": Estimate(carried[query, key]),
                 },
             },
             f"Row 2: attention to the next token in {best.n} short sentences that had no part in choosing the head; slide 19 has longer texts. Rows 1 and 3: “{SHORT}”, "
-            f"head {head_label(*walk_head(self.encoder))}; row 3 is the weight that loses most.",
+            f"head {head_label(*walk_head(self.encoder))}; row 3 is the weight that loses most once lengths count.",
             model=self.mark or "",
         )
 

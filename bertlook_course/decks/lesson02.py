@@ -280,8 +280,8 @@ class Deck(LessonDeck):
             same[f"{short_title(self.beside)}, same word"] = Estimate(theirs, form=".3f")
         missed = "" if "same_word" in self.clear else "; the same word does not"
         if missed and self.others and self.others["same_word"].value.low > CLEAR:
-            missed = f"; the same word does only in {subject(self.beside)}"
-        beat = f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} patterns beat the null model by over {CLEAR:g}"
+            missed = f"; the same word does so only in {subject(self.beside)}"
+        beat = f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} patterns pass {CLEAR:g}"
         return answer_picture(
             {
                 "A picture alone can mislead.": {
@@ -297,7 +297,7 @@ class Deck(LessonDeck):
                 },
                 f"{beat}{missed}.": same,
             },
-            f"Below the first row: excess over the null model in {self.n_report} pairs that had no part in choosing the heads; {CLEAR:g} is needed.",
+            f"Below the first row: excess over the null model in {self.n_report} pairs that had no part in choosing the heads; a pattern must pass {CLEAR:g}.",
         )
 
     # ---- neurons ----------------------------------------------------------------------------------------------
@@ -316,17 +316,19 @@ class Deck(LessonDeck):
         """How many dimensions they need as trained, and how many the twin's heads need for [SEP]."""
         size = self.encoder.head_size
         needs = {
-            f"{self.name}, {name}, {head_label(*where)}": Estimate(found.trained * size, form=".1f")
+            f"{self.name}, {name.split('the ')[-1]}, {head_label(*where)}": Estimate(
+                found.trained * size, form=".1f"
+            )
             for name, (where, found) in self.bases.items()
         }
         sep, following = (need.value for need in needs.values())
         found = letter(sep / following, [0.8, 1.25], "ABC")
-        for key, name in (("sep", "to [SEP]"), ("next", "to the next word")):
+        for key, name in (("sep", "to [SEP]"), ("next", "next word")):
             used, pairs = (
                 self.theirs.values[f"{key} {what}"][1::2].sum(axis=0) for what in ("dimensions", "pairs")
             )
             twins = used / np.maximum(pairs, 1) * size
-            needs[f"random twin, {name}, its heads"] = Estimate(
+            needs[f"random twin, {name}"] = Estimate(
                 twins.mean(), twins.min(), twins.max(), ".1f", "({} to {})"
             )
         return answer_picture(
@@ -358,7 +360,7 @@ class Deck(LessonDeck):
                 share * self.encoder.head_size for share in (found.rotated.mean(), found.trained)
             )
             yes = "yes" if found.rotated.min() > found.trained else "no"
-            said.append(f"{name} **{yes}**: {turned:.1f} dimensions instead of {trained:.1f}")
+            said.append(f"{name} **{yes}**: {turned:.1f} dimensions once rotated, {trained:.1f} as trained")
         return f"For attention {'; '.join(said)}. Brackets: fewest and most. The SVD basis consists of the head's own axes."
 
     def _keys_of(self, evidence):

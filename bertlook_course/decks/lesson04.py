@@ -333,10 +333,7 @@ class Deck(LessonDeck):
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
         far = self._there("zeroing", turn)[0]
-        return (
-            f"{said}A unit of weight on `[SEP]` does little, but much of the weight is there: without `[SEP]` the others turn {far:.1f} times "
-            "as far as without another token."
-        )
+        return f"{said}A unit of weight does little, but `[SEP]` gets much: without it the others turn {far:.1f} times as far."
 
     @cached_property
     def from_sep(self) -> tuple[np.ndarray, np.ndarray]:
@@ -382,6 +379,7 @@ class Deck(LessonDeck):
             },
             f"Rows 1 and 2: {self.subject}, n = {self.n_texts} texts. A unit of weight on [SEP] turns the others {Estimate(*unit)} times as far as "
             "one elsewhere does.",
+            model=self.mark or "",
         )
 
     # ---- behind the end ---------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def rule_table() -> TextTable:
         ["class", "if", "because"],
         [
             [
-                "vertical+diagonal",
+                "vertical + diagonal",
                 f"vertical and diagonal both ≥ {t.both:g}",
                 "tested first, or it would be one of the two",
             ],
@@ -49,7 +49,7 @@ def rule_table() -> TextTable:
             ["block", f"block ≥ {t.block:g} and spread ≥ {t.spread:g}", "in its own sentence, and evenly"],
             ["heterogeneous", "otherwise", "not classified"],
         ],
-        "Our rule, not the paper's. Five thresholds, written down before anything was counted.",
+        "This is our rule, not the paper's. Its five thresholds were written down before anything was counted.",
     )
 
 
@@ -218,11 +218,11 @@ class Deck(LessonDeck):
         change = paired - alone
         moved = [(n, c) for n, c in zip(CLASSES, change) if abs(c) > 0.9 * np.abs(change).max()]
         named = " and ".join(
-            f"**{LETTERS[name]}: {name}**, {alone[CLASSES.index(name)]:.2f} to {paired[CLASSES.index(name)]:.2f}"
+            f"**{LETTERS[name]}: {name}**, from {alone[CLASSES.index(name)]:.2f} to {paired[CLASSES.index(name)]:.2f}"
             for name, _ in moved
         )
         twice = ": shares sum to 1, so one move is seen twice" if len(moved) > 1 else ""
-        return f"{named} (one sentence to two, n = {self.n_pairs}){twice}. The next slide has all classes."
+        return f"{named} of the maps (one sentence, two unrelated ones; n = {self.n_pairs}){twice}. The next slide has all classes."
 
     def fraction_picture(self) -> Picture:
         """The model's classes beside the range of the published ones, and what our rule says of a BERT-base."""
@@ -236,8 +236,9 @@ class Deck(LessonDeck):
         return fraction_bars(
             {f"{self.name}, our rule": self.fractions[LONG]},
             ranges={"theirs, 7 tasks": (low, high)},
-            sentence=f"Ours are below their range: {below}; above: {above}. Two fine-tunings of BERT-base on SST-2: vertical 31.3 % in ours by our rule (200 sentences, docs/results.md), "
-            f"{vertical:.1f} % in theirs by their network; heterogeneous 60.4 and {heterogeneous:.1f} %.",
+            sentence=f"On {self.n_pairs} pairs of paragraphs {self.subject} is below their range in {below}, above it in {above}. Of BERT-base fine-tuned "
+            f"on SST-2, another model has 31.3 % vertical maps by our rule (200 sentences), the authors' {vertical:.1f} % by their network; heterogeneous: "
+            f"60.4 and {heterogeneous:.1f} %.",
         )
 
     def said_useful(self) -> str:
@@ -249,34 +250,33 @@ class Deck(LessonDeck):
         return (
             f"**B**, by their figure: {low} {useful[low]:.3f}, {high} {useful[high]:.3f}. It is an **upper bound**: "
             f"heterogeneous means *not classified*. By this count {ours:.3f} of {self.subject}'s maps would be useful, and "
-            f"{twin:.3f} of the random twin's."
+            f"{twin:.3f} of the random twin's (pairs of paragraphs, n = {self.n_pairs})."
         )
 
     def answer(self, confusion: np.ndarray) -> Picture:
         """The lesson's answer; ``confusion`` is of the two people on the slide."""
         [robust] = self.verdicts_on("robust")
         shares = {
-            "moved at random": self.sturdy.kept,
-            "all lowered, or all raised": robust.value,
-            f"{self.name}, heterogeneous": self.fractions[LONG].mean[4],
+            "kept, if moved at random": self.sturdy.kept,
+            "kept, if all lowered or raised": robust.value,
         }
+        useful = {self.name: self.fractions[LONG], "random twin": self.twin_fractions}
         return answer_picture(
             {
                 "A rule can sort them, but its thresholds matter.": {
                     name: Estimate.per_cent(share, after=" %") for name, share in shares.items()
                 },
                 "Your neighbour? Our sources do not say.": {
-                    "two made-up people agree": Estimate(accuracy(confusion)),
-                    "their kappa": Estimate(cohen_kappa(confusion)),
+                    "made-up pair (slide 11): same": Estimate(accuracy(confusion)),
+                    "made-up pair (slide 11): kappa": Estimate(cohen_kappa(confusion)),
                 },
                 "A class does not show a use.": {
-                    "random twin, “useful”": Estimate.per_cent(
-                        self.twin_fractions.mean[USEFUL].sum(), after=" %"
-                    )
+                    f"{name}, “useful”": Estimate.per_cent(found.mean[USEFUL].sum(), after=" %")
+                    for name, found in useful.items()
                 },
             },
-            f"First two bars: maps that keep their class if thresholds move by up to a fifth at random (n = {self.n_pairs}), or all by a fifth one way "
-            f"(the worse one; n = {robust.n}).",
+            f"The first two bars are maps that keep their class: when each threshold moves at random by up to a fifth (n = {self.n_pairs}), and when all "
+            f"move by a fifth in the worse direction (n = {robust.n}).",
         )
 
     def robust_table(self) -> TextTable:
@@ -288,8 +288,8 @@ class Deck(LessonDeck):
                 [name, Estimate(*found[name]), Estimate(found[name][0], sturdy.low[i], sturdy.high[i])]
                 for i, name in enumerate(CLASSES)
             ],
-            f"{sturdy.draws} random sets of thresholds; on average {100 * sturdy.kept:.0f} % of the maps keep their class, "
-            f"at least {100 * sturdy.kept_low:.0f} %; with all lowered or all raised by a fifth, the worse of the two, {100 * one_way.value:.0f} %.",
+            f"With {sturdy.draws} random sets of thresholds, {100 * sturdy.kept:.0f} % of the maps keep their class on average, at least "
+            f"{100 * sturdy.kept_low:.0f} % (n = {self.n_pairs}); if all move by a fifth in the worse direction, {100 * one_way.value:.0f} % (n = {one_way.n}).",
         )
 
 
@@ -331,8 +331,8 @@ def example_strip(*, size: float = 150, font_size: float = 24) -> Picture:
     )
     width, height = 5 * pitch + 0.4 * em, 2.8 * em + size + 0.6 * em
     caption = (
-        "Many tokens look at the same few; each at a neighbour; both; each at its own sentence; everything else, which is "
-        "not one kind."
+        "From left to right: many tokens look at the same few; each looks at a neighbour; both; each looks at its own "
+        "sentence; everything else, which is not one kind."
     )
     return Picture(body, width, height, "Five classes of map", sentence, em, caption=caption)
 

@@ -240,9 +240,9 @@ class Deck(LessonDeck):
         series["BERT-base, authors' code"] = {name: printed[name] for name in shown}
         return figure_picture(
             gain_figure(series, shown),
-            f"For {len(self.winners)} of {len(self.scored)}, the whole line (95 %, over documents) right of 0"
+            f"For {len(self.winners)} of {len(self.scored)} relations the whole line (95 %, over documents) lies right of 0"
             f"{': ' * bool(self.winners)}{', '.join(n for n in shown if n in self.winners)}. {self.said_elsewhere()} "
-            "BERT-base: chosen on the sentences that it is scored on.",
+            "BERT-base's heads were chosen on the sentences that they are scored on.",
         )
 
     def said_elsewhere(self) -> str:
@@ -334,8 +334,8 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             relation_bars_figure({"BERT-base, GUM (published)": theirs, f"{self.name}, our sentences": ours}),
-            f"None on the left: without an offset no bar can be judged. n = {left} cases on the left, {right} on the right; lines: 95 %. For {easiest} a fixed distance alone finds "
-            f"{100 * kept[easiest].baseline:.0f} % of ours.",
+            f"No bar on the left proves it: without an offset none can be judged. n = {left} cases on the left, {right} on the right; lines: 95 %. For {easiest} a fixed "
+            f"distance alone finds {100 * kept[easiest].baseline:.0f} % in our sentences.",
         )
 
     def limits(self) -> str:
@@ -373,20 +373,20 @@ class Deck(LessonDeck):
         return answer_picture(
             {
                 "In general, no head does.": row(whole, "all"),
-                f"{some}: objects.": row(dobj, "dobj"),
-                "A top score says little.": {
+                f"{some}; here: objects.": row(dobj, "dobj"),
+                "Luck scores high on few cases.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
                     "random twin, chosen elsewhere": share(rare.twin, rare.twin_low, rare.twin_high),
                 },
             },
-            f"Per cent of governors found. {self._others()}",
+            f"Per cent of governors found. A head beats distance for {len(self.winners)} of {len(self.scored)} relations in {self.subject}{self._others()}.",
         )
 
     def _others(self) -> str:
         if self.other is None:
             return ""
         winners = sum(self.other[name].gain_low > 0 for name in self.scored if name in self.other)
-        return f"With {subject(self.beside)}, {winners} of {len(self.scored)} relations have a head."
+        return f", for {winners} in {subject(self.beside)}"
 
     def flattery_table(self) -> TextTable:
         """How much choosing and scoring on the same sentences adds, relation by relation."""
@@ -435,7 +435,7 @@ class Deck(LessonDeck):
             offset = Estimate.per_cent(row.baseline, after=f" by {row.offset}")
             body.append([f"{name} ({scheme}), n = {row.n:,}", head, offset])
         pobj, marks = self.stanford["pobj"], any("↓" in str(row[1]) for row in body)
-        said = f"{self.Subject} [95 %, over documents], and which head or distance. Two stand there where the halves chose differently. "
+        said = f"{self.Subject} [95 %, over documents], and which head or distance. Where the halves chose differently, two are named. "
         if len(set(pobj.offsets)) > 1:
             said += f"Distances chosen in this way find {100 * pobj.baseline:.0f} % of pobj, always {pobj.in_sample_offset} finds {100 * pobj.in_sample_baseline:.0f} % (slide 7). "
         said += (

@@ -175,7 +175,7 @@ class Deck(LessonDeck):
         """Which rules the best head beats in our texts, and by how much, in Markdown."""
         won = [name for name, gain in self.gains.items() if gain.low > 0]
         found = "ABCD"[len(won)] if won == list(self.gains)[: len(won)] else "None of these"
-        return f"**{found}**: it beats {' and '.join(won) or 'none of them'}: there the whole interval is above 0."
+        return f"**{found}**: it beats {' and '.join(won) or 'none of them'}{'; there the whole interval is above 0' * bool(won)}."
 
     def gain_picture(self) -> Picture:
         """What the best head finds more than each rule."""
@@ -274,7 +274,7 @@ class Deck(LessonDeck):
             "**Why it looks there.** Nearest, same word, agreement: a head can follow any of them and score the same.",
             "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
             (
-                f"**Other texts.** {len(self.documents)} short texts by one author, mostly pronouns; antecedents more than "
+                f"**Other texts.** {len(self.documents)} short texts by one author, whose mentions are mostly pronouns; antecedents more than "
                 f"{min(self.encoder.max_tokens, LONGEST)} tokens back are never tested."
             ),
         ]
@@ -323,7 +323,7 @@ class Deck(LessonDeck):
                 },
                 f"By meaning alone: {knows}.": meaning,
             },
-            f"Guessing: {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs that chose the head.",
+            f"On our texts head match finds {100 * of['head match'].accuracy:.0f} %. Guessing gets {'50 % of Winogender and ' if names else ''}25 % of the {pairs.n_pairs} pairs, on which the head was chosen.",
             model=self.name,
         )
 
@@ -336,7 +336,7 @@ class Deck(LessonDeck):
         heads, nearer = ([names.value(data, who) for data in _PAIRS] for who in ("best head", "nearer"))
         beaten = sum(head.low > rule.high for head, rule in zip(heads, nearer))
         said = "; ".join(
-            f"{data} {head.value:.0f} and {rule.value:.0f} (n = {names.cell(data, 'n')})"
+            f"{data} {head.value:.0f} [{head.low:.0f}, {head.high:.0f}] and {rule.value:.0f} (n = {names.cell(data, 'n')})"
             for data, head, rule in zip(_PAIRS, heads, nearer)
         )
         return (
@@ -446,5 +446,5 @@ class AskedPairs(NamedTuple):
             ]
             + [["guessing", Estimate(50.0, form=".0f"), Estimate(25.0, form=".0f")]],
             f"{clear}Lines: 95 %, over sentences. Best head of {self.whose}: chosen fairly for “right”; "
-            f"for “both” the best of {self.both.size} readings on these very pairs, {head_label(*self.best[1:])}.",
+            f"for “both” the best of {self.both[0].size} heads, each read both ways, on these very pairs: {head_label(*self.best[1:])}.",
         )

@@ -39,6 +39,7 @@ PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "attention and words": "attention + GloVe",
 }
 PAIRS = {"uniform": "any unlinked pair", "distance-matched": "unlinked, same distance"}  # as drawn: as said
+PRINTED_PAIRS = 85.8  # per cent of the pairs, Coenen et al. 2019
 ENOUGH = 0.95  # of the score with all sentences, where a slide asks how many are enough
 CONTROLS = ("right-branching", "distances and words", "random attention and words")
 
@@ -88,9 +89,9 @@ class Deck(LessonDeck):
     def weights_sentence(self) -> str:
         """How many weights there are, and on what they were fitted."""
         return (
-            f"BERT-base: 2 · 144 = **288** weights. {self.Subject}: **{2 * self.n_heads}**, and {len(self.probe.root)} for the root, "
-            f"which is not a word: `[CLS]` and `[SEP]` stand for it, each with {2 * self.n_heads}. Fitted on {self.found.n_train} "
-            f"sentences, scored on {self.found.n_test} of other documents."
+            f"BERT-base: 2 · 144 = **288** weights. {self.Subject}: **{2 * self.n_heads}** for words. The root is not a word; `[CLS]` and `[SEP]` "
+            f"stand for it, with {len(self.probe.root) // 2} further weights each. The probe is fitted on {self.found.n_train} sentences and "
+            f"scored on {self.found.n_test} of other documents."
         )
 
     @property
@@ -214,7 +215,7 @@ class Deck(LessonDeck):
         learns = made_up[1] > self.first_word
         return (
             f"{alone} **With words it {'can' if learns else 'cannot, either'}**: {made_up[1]:.1f} %. Selectivity (treebank minus "
-            f"made-up): {ours} points{self._elsewhere()}."
+            f"made-up grammar), without and with words: {self.subject} {ours} points{self._elsewhere()}."
         )
 
     def _elsewhere(self) -> str:
@@ -226,7 +227,7 @@ class Deck(LessonDeck):
             ewt.value(name, "value").value - ewt.value(f"{name}, made-up", "value").value
             for name in ("attention only", "attention and words")
         )
-        return f"; on EWT, {ewt.whose}, {alone:+.0f} and {both:+.0f}"
+        return f"; {ewt.whose} on EWT {alone:+.0f} and {both:+.0f}"
 
     def shifted_sentence(self) -> str:
         """What it costs to read each candidate with its neighbour's vector, as released."""
@@ -292,8 +293,9 @@ class Deck(LessonDeck):
         """How often the distance alone tells a linked pair from another."""
         rule = self.found.pairs["uniform"][0]
         return (
-            f"**{letter(rule.accuracy, (0.6, 0.7, 0.8))}**: {100 * rule.accuracy:.0f} % on our sentences "
-            f"[{100 * rule.low:.0f}, {100 * rule.high:.0f}], n = {rule.n_pairs:,} pairs. No attention, no model, no words."
+            f"**{letter(rule.accuracy, (0.6, 0.7, 0.8))}**: {100 * rule.accuracy:.0f} % [{100 * rule.low:.0f}, {100 * rule.high:.0f}] on our "
+            f"sentences, n = {rule.n_pairs:,} pairs: more than {int(PRINTED_PAIRS - 100 * rule.accuracy)} points below {PRINTED_PAIRS}, which is BERT-base's on other texts. "
+            "The rule has no attention, no model and no words."
         )
 
     def pairs_table(self) -> TextTable:
@@ -344,7 +346,11 @@ class Deck(LessonDeck):
 
         compared = {f"{self.name}'s attention": found(alone), "baseline: distances, words": found(words)}
         elsewhere = f"BERT-base, printed: {printed(alone):.0f} against {printed(words):.0f}."
-        beside = "" if self.other is None else f"; {_said_lead(short_title(self.beside), self.other)}"
+        beside, learns = "", 100 * self.scores["attention and words, made up"].uas > self.first_word
+        if self.other is not None:
+            rival = 100 * (self.scores[alone].uas - self.other.scores[words].uas)
+            whose = subject(self.beside)
+            beside = f" ({_gain(rival)} if these read {whose}'s vectors), {whose}'s by {_said_lead('', self.other).strip()}"
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
             elsewhere += (
@@ -358,12 +364,12 @@ class Deck(LessonDeck):
                     "random twin's heads": found("twin's attention only"),
                 },
                 f"In {self.subject}, distances and words find {rank}.": compared,
-                "With words, the probe learns.": {
+                f"With words, the probe {'learns even' if learns else 'does not learn'} nonsense.": {
                     f"{self.name}, made-up grammar": found("attention and words, made up"),
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },
             },
-            f"Attention leads by {self.leads[alone]}{beside}. {elsewhere}",
+            f"{self.name}'s attention leads distances and words by {self.leads[alone]}{beside}. {elsewhere}",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -374,8 +380,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["probe", "without punctuation", "with punctuation"],
             [[name, self.cell(name), score_cell(score)] for name, score in full.items()],
-            f"UAS in per cent [95 %]; {self.scores['attention only'].n_words:,} words, {full['attention only'].n_words:,} with "
-            "punctuation.",
+            f"UAS in per cent [95 %]; {self.scores['attention only'].n_words:,} words, {full['attention only'].n_words:,} with punctuation.",
         )
 
     def punctuation_sentence(self) -> str:
@@ -383,10 +388,7 @@ class Deck(LessonDeck):
         without, with_marks = (
             found["attention only"].uas for found in (self.scores, self.found.with_punctuation)
         )
-        return (
-            f"Attention only: {100 * without:.0f} % without punctuation, {100 * with_marks:.0f} % with it. **Never print a UAS without "
-            "its rule.**"
-        )
+        return f"Attention only: {100 * without:.0f} % without punctuation, {100 * with_marks:.0f} % with it. **Never print a UAS without its rule.**"
 
     def links_table(self) -> TextTable:
         """Undirected links: each word with the next, and the structural probe."""

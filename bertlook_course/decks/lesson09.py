@@ -326,7 +326,7 @@ class Deck(LessonDeck):
         now = _resting(reporting, np.ones(len(reporting["sep"])))
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
-            f"Row 1: the share minus chance. Row 2: {now} of {self.labels.size} heads rest on `[SEP]`, {low} to {high} when the texts are "
+            f"Row 1 is the share minus chance. Row 2: {now} of {self.labels.size} heads rest on `[SEP]`, and {low} to {high} if the texts are "
             "drawn again."
         )
 
@@ -347,7 +347,7 @@ class Deck(LessonDeck):
         return answer_picture(
             {
                 (
-                    "The nearest head is mostly in the same layer."
+                    f"In {self.subject}, the nearest head is mostly in the same layer."
                     if own[1] > 0.5
                     else "A head's nearest head is in its own layer more often than by chance."
                 )
@@ -371,11 +371,16 @@ class Deck(LessonDeck):
     def _alike(self) -> str:
         """Some heads that do the same thing: the closest pair, and the commonest of the labels that name a target."""
         first, second = closest_pair(self.distances)
-        said = f"Nearest in {self.subject}: {self.names[first]} and {self.names[second]}"
+        said = (
+            f"{self.names[first]} and {self.names[second]} have the most similar maps of {self.subject} ({self.distances[first, second]:.3f} "
+            "nats a token), but may add different things (slide 16)"
+        )
         kinds = Counter(label for label in self.labels.ravel() if label not in (measures.UNLABELLED, "broad"))
         [(kind, count)] = kinds.most_common(1) or [("", 0)]
         return (
-            f"{said}; the largest group with one label: {count} {kind} heads. " if count > 1 else f"{said}. "
+            f"{said}. The largest group with one label is the {count} {kind} heads. "
+            if count > 1
+            else f"{said}. "
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------

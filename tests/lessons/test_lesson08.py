@@ -160,14 +160,18 @@ def said_by(deck):
 
 def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     text = said_by(deck)
-    assert "other: **72**, and 144 for the root" in text and "each of other's 36 heads" in text
+    assert (
+        "other: **72** for words." in text
+        and "with 72 further weights each" in text
+        and "each of other's 36 heads" in text
+    )
     said = deck.probes_picture().sentence
     for probe in ("attention only", "attention and words"):
         own, beside = re.search(
             rf"{probe}: other (\S+ \[[^]]*\]), specimen (\S+ \[[^]]*\])[;.]", said
         ).groups()
         assert own == beside  # the same probes here
-    assert "on EWT, the specimen, " in text and "EWT:" not in text  # nothing there is its own
+    assert "the specimen on EWT +" in text and "EWT:" not in text  # nothing there is its own
     assert deck.fits_sentence().endswith(" with the specimen's.")
     assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
 

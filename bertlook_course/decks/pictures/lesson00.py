@@ -119,11 +119,11 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same shape, untrained", 430, y - 12, "end"),
-        (710, 50, "bar: 95 % interval;", "19 in 20 hold the truth", 690, y - 5, "start"),
+        (660, 50, "bar: 95 % interval;", "19 of 20 contain the true value", 690, y - 5, "start"),
         (
             520,
             300,
-            "dotted: what the claim needs,",
+            "shaded: what the claim needs,",
             "fixed before anything was run",
             line - 40,
             y + 58,
@@ -135,6 +135,7 @@ def ledger_line_picture() -> Picture:
     body = [
         text(0, y - 16, "Some head does this"),
         text(0, y + 18, "published: 0.62", fill=MUTED),
+        f'<rect x="{c(line)}" y="{c(y - 24)}" width="165" height="46" fill="{RULE}" opacity="0.6"/>',
         f'<path d="M{c(line)} {c(y - 40)}V{c(y + 30)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
         f'<path d="M580 {c(y)}H690" stroke="{blue}" stroke-width="6"/>',
         f'<circle cx="635" cy="{c(y)}" r="10" fill="{PAPER}" stroke="{blue}" stroke-width="3"/>',

@@ -35,7 +35,7 @@ from ...render import (
 )
 
 _WIDTH, _EM, _TOP = 1180.0, 31.0, 46.0
-_NAMES = {"same_word_across": "other text", "within_word": "in a word", "bag_of_words": "bag"}
+_NAMES = {"same_word_across": "other text", "within_word": "own word", "bag_of_words": "bag"}
 _EVEN, _NEIGHBOUR = ("delimiter", "bag_of_words"), ("within_word",)
 
 TYPE_SIZE = 18  # points
@@ -74,13 +74,9 @@ def pattern_nulls(attention: Attention) -> Picture:
         f"The head that shows each pattern most on this pair of texts ({'; '.join(heads)}), and below it the same head under its null "
         "model: the mean row of its text, any neighbour as near, or an even spread."
     )
-    model = (
-        "the specimen" if attention.model == "specimen" else model_title(attention.model).partition(",")[0]
-    )
-    who = f"{model}'s" if model else "a model's"
     caption = (
-        f"Above: {who} heads for Vig's six patterns, and for the bag of words from his second post. Below, the null models: the mean row of "
-        "the text; for “in a word”, any neighbour at that distance; for “[SEP]” and “bag”, an even spread. Rows look; darker means more."
+        f"Above: {_who(attention)}'s heads for Vig's six patterns, and for the bag of words from his second post. Below, the null models: the mean row of "
+        "the text; for “own word”, any neighbour at that distance; for “[SEP]” and “bag”, an even spread. Rows look; darker means more."
     )
     words = TextTable(
         ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]
@@ -89,6 +85,12 @@ def pattern_nulls(attention: Attention) -> Picture:
     return Picture(
         body, _WIDTH, height, "Patterns and null models", said, _EM, (words,), caption=caption, wide=True
     )
+
+
+def _who(attention: Attention) -> str:
+    """Whose map it is, in a sentence."""
+    model = model_title(attention.model).partition(",")[0]
+    return "the specimen" if attention.model == "specimen" else model or "a model"
 
 
 def _null(key: str, weights: np.ndarray, attention: Attention) -> np.ndarray:
@@ -141,8 +143,8 @@ def products_picture(products, attention: Attention, query: int, key: int, *, sh
             names,
             size=(9.8, 2.2),
         ),
-        f"Products, {model_title(attention.model)}. Unrounded they add to {products.sum():.1f}; divided by √{len(products)}, that is "
-        f"the score: {products.sum() / np.sqrt(len(products)):.2f}.",
+        f"Unrounded, {_who(attention)}'s products add to {products.sum():.1f}; divided by √{len(products)}, that is "
+        f"the score, {products.sum() / np.sqrt(len(products)):.2f}.",
     )
 
 

@@ -130,7 +130,7 @@ def said_top(what: str, curves: Mapping[str, np.ndarray]) -> str:
 
 def said_most(what: str, curves: Mapping[str, np.ndarray]) -> str:
     """How high each curve comes, and where."""
-    return _each(what, curves, lambda curve: f"gives at most {curve.max():.2f} (layer {curve.argmax() + 1})")
+    return _each(what, curves, lambda curve: f"at most {curve.max():.2f} (layer {curve.argmax() + 1})")
 
 
 def said_ends(what: str, curves: Mapping[str, np.ndarray]) -> str:

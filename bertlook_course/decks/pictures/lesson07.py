@@ -224,7 +224,7 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
     )
     body.append(text(wide * len(rivals) + 30, y, f"head {accuracy:.0f} %"))
     beaten = [name for name, share, _ in rivals if share < accuracy]
-    sentence = f"To beat all {len(rivals)} rules. As printed, {head} beats {len(beaten)} of the {len(rivals)} rules: {' and '.join(beaten)}."
+    sentence = f"It would be impressive to beat all {len(rivals)} rules. As printed, {head} beats {len(beaten)} of the {len(rivals)} rules: {' and '.join(beaten)}."
     table = TextTable(
         ["rival", "per cent right", "what it shows"], [[n, f"{s:.0f}", w] for n, s, w in rivals]
     )
@@ -289,9 +289,9 @@ def rivals_as_printed() -> Picture:
     """The rules that a head has to beat, and what that would show, at their height in Table 2."""
     table = published_table_2()
     shows = {
-        "nearest": "beaten: more than the nearest",
-        "head match": "beaten: more than the same word",
-        "four sieves": "not beaten: only these rules?",
+        "nearest": "beaten, so it does more than this rule",
+        "head match": "beaten, so it does more than this rule",
+        "four sieves": "not beaten: it may do only this",
     }
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
     best = table["best head"]
