@@ -374,19 +374,21 @@ class Deck(LessonDeck):
             {
                 "In general, no head does.": row(whole, "all"),
                 f"{some}; here: objects.": row(dobj, "dobj"),
-                "Luck scores high on few cases.": {
+                "Luck wins on few cases.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
                     "random twin, chosen elsewhere": share(rare.twin, rare.twin_low, rare.twin_high),
                 },
             },
-            f"Per cent of governors found. A head beats distance for {len(self.winners)} of {len(self.scored)} relations in {self.subject}{self._others()}.",
+            f"Per cent of governors found. {self._others()}",
         )
 
     def _others(self) -> str:
         if self.other is None:
             return ""
         winners = sum(self.other[name].gain_low > 0 for name in self.scored if name in self.other)
-        return f", for {winners} in {subject(self.beside)}"
+        return (
+            f"In {subject(self.beside)} a head beats distance for {winners} of {len(self.scored)} relations."
+        )
 
     def flattery_table(self) -> TextTable:
         """How much choosing and scoring on the same sentences adds, relation by relation."""

@@ -323,7 +323,7 @@ class Deck(LessonDeck):
                 },
                 f"By meaning alone: {knows}.": meaning,
             },
-            f"On our texts head match finds {100 * of['head match'].accuracy:.0f} %. Guessing gets {'50 % of Winogender and ' if names else ''}25 % of the {pairs.n_pairs} pairs, on which the head was chosen.",
+            f"Guessing gets {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, which chose the head.",
             model=self.name,
         )
 

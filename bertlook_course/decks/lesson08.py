@@ -159,9 +159,12 @@ class Deck(LessonDeck):
                 f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), stopped after {stopped} "
                 f"rounds,\nchosen on validation documents. The probes with attention: {ended} (attention only: penalty {self.probe.l2:g})."
             )
+        stronger = max(found.scores["distances and words"].uas for found in (self.found, self.other))
+        ahead = _points(self.scores["attention only"].uas - stronger)
         return (
             f"**Distances and words** reads each model's own word vectors: {100 * self.scores['distances and words'].uas:.0f} % with "
-            f"{self.subject}'s, {100 * self.other.scores['distances and words'].uas:.0f} % with {subject(self.beside)}'s."
+            f"{self.subject}'s, {100 * self.other.scores['distances and words'].uas:.0f} % with {subject(self.beside)}'s. "
+            f"Against the stronger of the two, {self.subject}'s attention alone is {ahead} points ahead."
             f"{f' Fits: {ended}.' if unfinished else ''}"
         )
 
@@ -348,9 +351,7 @@ class Deck(LessonDeck):
         elsewhere = f"BERT-base, printed: {printed(alone):.0f} against {printed(words):.0f}."
         beside, learns = "", 100 * self.scores["attention and words, made up"].uas > self.first_word
         if self.other is not None:
-            rival = 100 * (self.scores[alone].uas - self.other.scores[words].uas)
-            whose = subject(self.beside)
-            beside = f" ({_gain(rival)} if these read {whose}'s vectors), {whose}'s by {_said_lead('', self.other).strip()}"
+            beside = f", {_said_lead(short_title(self.beside), self.other)}"
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
             elsewhere += (
@@ -364,12 +365,12 @@ class Deck(LessonDeck):
                     "random twin's heads": found("twin's attention only"),
                 },
                 f"In {self.subject}, distances and words find {rank}.": compared,
-                f"With words, the probe {'learns even' if learns else 'does not learn'} nonsense.": {
+                f"Words {'teach' if learns else 'do not teach'} the probe nonsense.": {
                     f"{self.name}, made-up grammar": found("attention and words, made up"),
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },
             },
-            f"{self.name}'s attention leads distances and words by {self.leads[alone]}{beside}. {elsewhere}",
+            f"Lead in points: {_said_lead(self.name, self.found)}{beside}. {elsewhere}",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------

@@ -365,23 +365,16 @@ class Deck(LessonDeck):
                     "random twin, stress": Estimate(self.twin_map.stress),
                 },
             },
-            f"{self._alike()}The stress is {_how_good(self.map.stress)}. The twin's heads are nearly alike (slide 14).",
+            f"{self._alike()}The stress is {_how_good(self.map.stress)}.",
         )
 
     def _alike(self) -> str:
         """Some heads that do the same thing: the closest pair, and the commonest of the labels that name a target."""
         first, second = closest_pair(self.distances)
-        said = (
-            f"{self.names[first]} and {self.names[second]} have the most similar maps of {self.subject} ({self.distances[first, second]:.3f} "
-            "nats a token), but may add different things (slide 16)"
-        )
+        said = f"{self.names[first]} and {self.names[second]} have {self.subject}'s most similar maps, but may add different things (slide 16)"
         kinds = Counter(label for label in self.labels.ravel() if label not in (measures.UNLABELLED, "broad"))
         [(kind, count)] = kinds.most_common(1) or [("", 0)]
-        return (
-            f"{said}. The largest group with one label is the {count} {kind} heads. "
-            if count > 1
-            else f"{said}. "
-        )
+        return f"{said}; {count} heads share the label {kind}. " if count > 1 else f"{said}. "
 
     # ---- behind the answer --------------------------------------------------------------------------------
 

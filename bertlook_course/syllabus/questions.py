@@ -99,7 +99,7 @@ _ASKED = (
         "sep-weight-is-importance",
         "two-methods-two-proofs",
         "A small gradient and a short vector can be one and the same observation.",
-        "The gradient of a weight is an inner product with that vector, so a short one forces a small one.",
+        "The gradient of a weight is an inner product with that vector, so a short vector limits it.",
         "A row gives [SEP] .80, and ten other tokens .02 each. The vector f(x) of [SEP] has length 0.2, those of the others 1.5. What is [SEP]'s share "
         "of the weights, and of the weighted norms?",
         f".80 of the weights. Weighted norms: .80 · 0.2 = .16 beside 10 · .02 · 1.5 = .30, a share of {_BY_NORM:.2f}. Looking is not taking.",

@@ -172,7 +172,10 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
         ).groups()
         assert own == beside  # the same probes here
     assert "the specimen on EWT +" in text and "EWT:" not in text  # nothing there is its own
-    assert deck.fits_sentence().endswith(" with the specimen's.")
+    assert (
+        " with the specimen's. Against the stronger of the two, other's attention alone is +"
+        in deck.fits_sentence()
+    )
     assert list(deck.controls_table().header)[1:3] == ["other", "random twin"]
 
 

@@ -41,3 +41,8 @@ def test_a_model_s_bar_has_its_colour_and_one_without_a_name_the_deck_s():
     fills = [fill for *_, fill in bars(answer_picture(ROWS, model="BERT-base"))]
     assert fills[0] == MODELS["MiniLM"].colour and fills[3] == MODELS["random twin"].colour
     assert fills[2] == MODELS["BERT-base"].colour
+
+
+def test_a_name_that_leaves_no_room_for_its_bar_is_refused():
+    with pytest.raises(ValueError, match="'a very long name.*leaves no room for the bars"):
+        answer_picture({"It does.": {"a very long name of a measure " * 3: Estimate(0.5)}})

@@ -80,7 +80,7 @@ def test_the_sentence_names_the_first_key_of_each_lens_and_where_there_is_little
     lenses = {"weight": weight, "rollout": weight, "norm": norm, "mine_alone": own, "ablation": 0 * own}
     said = describe_lenses(lenses, ["[CLS]", "birds", "[SEP]"], layer=0, head=0, query=1)
     assert said == (
-        "Head 1-1, query “birds”: first is [SEP] in weight and rollout, itself in mine alone; "
+        "Head 1-1, query “birds”: most is at [SEP] in weight and rollout, at itself in mine alone; "
         "little (under 10) in norm and ablation."
     )
 
@@ -89,7 +89,7 @@ def test_the_query_is_the_row_and_the_key_is_the_column():
     own = np.zeros((1, 1, 3, 3))
     own[0, 0, 1, 2] = 0.5
     tokens = ["a", "b", "c"]
-    assert "query “b”: first is “c” in norm" in describe_lenses(
+    assert "query “b”: most is at “c” in norm" in describe_lenses(
         {"norm": own}, tokens, layer=0, head=0, query=1
     )
     assert "query “c”: little" in describe_lenses({"norm": own}, tokens, layer=0, head=0, query=2)
@@ -231,7 +231,7 @@ def test_another_text_keeps_the_head_and_starts_the_query_anew():
     shown = view(layer=1, head=2, query=4, style="grids")
     shown.set_lenses({"weight": np.ones((LAYERS, HEADS, 1, 1))}, ["[SEP]"])
     assert (shown.layer, shown.head, shown.query, shown.style) == (1, 2, 0, "grids")
-    assert shown.sentence == "Head 2-3, query [SEP]: first is itself in weight."
+    assert shown.sentence == "Head 2-3, query [SEP]: most is at itself in weight."
     shown.set_lenses(made_up(3, 1, 1), ["a", "b", "c"])
     assert (shown.layer, shown.head) == (0, 0)
 

@@ -58,7 +58,7 @@ def random_means_wild(twin: Encoder | None = None) -> Refutation:
     """Lesson 01. By default the random twin."""
     attention = extract_attention(twin or _shipped("specimen-random"), TEXT)
     even = float(attention_entropy(attention, normalized=True).min())
-    sentence = f"Even the sharpest head of an untrained model spreads its attention almost evenly: {100 * even:.1f} % of what is possible."
+    sentence = f"Even the sharpest head of an untrained model spreads its attention almost evenly: its entropy is {100 * even:.1f} % of the largest possible."
     return Refutation(sentence, even, even > 0.9)
 
 

@@ -189,7 +189,7 @@ def describe_lenses(
     >>> weight = np.array([[[[0.1, 0.9], [0.2, 0.8]]]])
     >>> norm = weight * np.array([3.0, 0.1])
     >>> describe_lenses({"weight": weight, "norm": norm}, ["cat", "[SEP]"], layer=0, head=0, query=0)
-    'Head 1-1, query “cat”: first is [SEP] in weight, itself in norm.'
+    'Head 1-1, query “cat”: most is at [SEP] in weight, at itself in norm.'
     """
     lenses, tokens = checked_lenses(lenses, tokens)
     special = special_tokens(tokens, special)
@@ -203,10 +203,10 @@ def describe_lenses(
         else:
             first.setdefault(int(row.argmax()), []).append(lens_title(name))
     said = [
-        f"{'itself' if key == query else quoted(tokens[key], special[key])} in {joined(names)}"
+        f"at {'itself' if key == query else quoted(tokens[key], special[key])} in {joined(names)}"
         for key, names in first.items()
     ]
-    parts = [f"first is {', '.join(said)}"] if said else []
+    parts = [f"most is {', '.join(said)}"] if said else []
     if little:
         parts.append(f"little (under {round(100 * LITTLE)}) in {joined(little)}")
     return (
@@ -226,7 +226,7 @@ def lens_table(
     """The picture as a table: a row per key, a column per lens, in hundredths of full; the last row says what 100 is.
 
     >>> lens_table({"weight": np.array([[[[0.1, 0.9], [0.2, 0.8]]]])}, ["cat", "[SEP]"], layer=0, head=0, query=0)
-    Head 1-1, query “cat”: first is [SEP] in weight.
+    Head 1-1, query “cat”: most is at [SEP] in weight.
     key     weight
     cat     10
     [SEP]   90

@@ -12,6 +12,7 @@ from ..drawing.text_table import Estimate, TextTable
 
 _WIDTH, _EM, _LINE = 1180.0, 30.0, 36.0
 _FINDING = 270.0  # how wide a finding may be beside the longest name
+_SHORTEST = 60.0  # a bar of the whole scale
 _BOLD = 1.05  # times as wide
 _FALLBACK = 1.15  # so much wider is what stands in for the slides' font in a saved notebook
 
@@ -32,6 +33,11 @@ def answer_picture(
     model : str, optional
         Whose the bars are that name no model.
 
+    Raises
+    ------
+    ValueError
+        If the name of a measure is so long that its bar has no room.
+
     Examples
     --------
     >>> answer_picture({"One head does.": {"best head": Estimate(0.9), "random twin": Estimate(0.1)}})
@@ -51,6 +57,9 @@ def answer_picture(
         for value in measures.values()
         if max(0.0, *value.numbers) > low
     )
+    if longest < _SHORTEST:
+        longest_name = max((name for measures in findings.values() for name in measures), key=len)
+        raise ValueError(f"{longest_name!r} leaves no room for the bars of this picture. Shorten the name.")
     for (finding, measures), (least, most) in zip(findings.items(), spans):
         own = max(text_width(name, _EM) for name in measures)
         lines = broken_lines(finding, _EM * _BOLD, start - own - 40)

@@ -30,9 +30,9 @@ function describeLenses(maps, { tokens, special }, layer, head, query) {
     else first.set(best, [...(first.get(best) ?? []), title]);
   }
   const said = [...first].map(
-    ([key, names]) => `${key === query ? "itself" : quoted(tokens[key], special[key])} in ${joined(names)}`,
+    ([key, names]) => `at ${key === query ? "itself" : quoted(tokens[key], special[key])} in ${joined(names)}`,
   );
-  const parts = said.length ? [`first is ${said.join(", ")}`] : [];
+  const parts = said.length ? [`most is ${said.join(", ")}`] : [];
   if (little.length) parts.push(`little (under ${Math.round(100 * LITTLE)}) in ${joined(little)}`);
   return `Head ${headLabel(layer, head)}, query ${quoted(tokens[query], special[query])}: ${parts.join("; ")}.`;
 }
