@@ -25,7 +25,7 @@ FEWEST_CHOOSING = 20  # inputs that choose, where a statistic has to find its he
 
 # The rule of `decide` in words; decks, pages and the guide quote it to the letter. A claim without a control is not compared with the twin.
 VERDICT_RULE = (
-    "Holds: the whole interval meets what the claim needs, the random twin's does not, and the two do not overlap. "
+    "Holds: the whole interval meets what the claim needs, the random twin's does not, and the two intervals do not overlap. "
     "Does not hold: the whole interval lies on the other side. "
     "Otherwise it cannot be decided here."
 )

@@ -38,6 +38,7 @@ from ..render import (
 )
 from .common import LessonDeck, letter, short_title
 from .pictures.lesson07 import pronoun_pairs_picture
+from .pictures.limits import antecedent_limits
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs
@@ -260,25 +261,14 @@ class Deck(LessonDeck):
             "For one and the same head it can only fall: every antecedent is an earlier mention."
         )
 
-    def limits(self) -> str:
-        """What the accuracies leave out, a list in Markdown."""
+    def limits(self) -> Picture:
+        """What the accuracies leave out."""
         shares = []
         for one in self.short_maps:
             special = np.array(one.special)
             shares.append(one.weights[self.best][~special][:, special].sum(-1).mean())
-        lines = [
-            (
-                "**How sure the head was.** The choice ignores attention to `[CLS]` and `[SEP]`: "
-                f"in head {head_label(*self.best)} on average {100 * np.mean(shares):.0f} % of it in the texts of this deck."
-            ),
-            "**Why it looks there.** Nearest, same word, agreement: a head can follow any of them and score the same.",
-            "**That the model uses it.** Looking is not needing: lesson 11 switches heads off.",
-            (
-                f"**Other texts.** {len(self.documents)} short texts by one author, whose mentions are mostly pronouns; antecedents more than "
-                f"{min(self.encoder.max_tokens, LONGEST)} tokens back are never tested."
-            ),
-        ]
-        return "\n".join(f"- {line}" for line in lines)
+        longest = min(self.encoder.max_tokens, LONGEST)
+        return antecedent_limits(head_label(*self.best), float(np.mean(shares)), len(self.documents), longest)
 
     def cells(self, kinds: Sequence[str], note: str) -> TextTable:
         """`bertlook_course.render.antecedent_cells` for some kinds of mention, with the twin."""

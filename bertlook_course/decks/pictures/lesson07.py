@@ -38,6 +38,9 @@ from ...render import (
     TextTable,
     arc_levels,
     broken_lines,
+    cards_picture,
+    draw_chips,
+    draw_path,
     mention_table,
     published_antecedents,
     rule_answers,
@@ -321,3 +324,27 @@ def named_picture(row: np.ndarray, choices: Sequence[Sequence[int]], named: Call
         ]
     said = "Coloured: the candidates. Ringed: the answer. Right would be “Nora” or “her”."
     return Picture(body, 1030, grid.bottom + 6, "One row of attention", said, 28, wide=True)
+
+
+def unsaid_picture() -> Picture:
+    """Three choices that the paper leaves open."""
+    return cards_picture(
+        [
+            (
+                draw_chips([["earlier mentions"], ["all mentions"], ["all words"]]),
+                "Candidates",
+                "What may a head choose from?",
+            ),
+            (
+                [*draw_chips([["The", "old", "keeper"]]), draw_path("M24 34h84", colour=SELECTED, width=6)],
+                "Head words",
+                "How were they found?",
+            ),
+            (
+                draw_chips([[".31", "=", ".31"], ["no answer"]]),
+                "Ties, and no answer",
+                "How are they scored, in a head and in a rule?",
+            ),
+        ],
+        "Made-up examples.",
+    )
