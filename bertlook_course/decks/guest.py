@@ -147,7 +147,8 @@ class Deck(LessonDeck):
         )
         return figure_picture(
             figure,
-            f"Over many texts (Clark et al. 2019): layer {shares.argmax() + 1} gives it {100 * shares.max():.0f} %.",
+            f"Over many texts, the heads of layer {shares.argmax() + 1} give it {100 * shares.max():.0f} % on average, the most of all layers (Clark et al. "
+            "2019).",
         )
 
     def _in_base(self) -> tuple[str, str, int]:

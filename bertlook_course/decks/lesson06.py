@@ -115,7 +115,7 @@ def flattery_picture(said: str = "") -> Picture:
     return figure_picture(
         best_of_figure(flattery(), _HEADS, level=0.1, ylabel="accuracy of the best"),
         said
-        or f"The best of 288 equal heads seems to reach {few} on 25 cases, {more} on 100 and "
+        or f"The best of 288 equal competitors seems to reach {few} on 25 cases, {more} on 100 and "
         f"{many} on 1000; on new cases it falls back to 10 %.",
     )
 
@@ -262,11 +262,12 @@ class Deck(LessonDeck):
     def gains_table(self, relations: Sequence[str]) -> TextTable:
         """Best head, best offset and gain, relation by relation; the other model's gain and BERT-base's printed one beside them."""
         table = relation_gains(self.stanford, relations, published_table_1())
-        header, rows = [*table.header], [[*row] for row in table.rows]
+        heads = {"acc.": "its acc.", "twin": "twin's acc.", "BERT-base": "BERT-base's gain"}
+        header, rows = [heads.get(name, name) for name in table.header], [[*row] for row in table.rows]
         if self.other is not None:
             for row, name in zip(rows, relations):
                 row.insert(-1, signed_gain(100 * self.other[name].gain) if name in self.other else "-")
-            header.insert(-1, short_title(self.beside))
+            header.insert(-1, f"{short_title(self.beside)}'s gain")
         return replace(
             table,
             header=header,
@@ -376,7 +377,7 @@ class Deck(LessonDeck):
                 f"{some}; here: objects.": row(dobj, "dobj"),
                 "Luck wins on few cases.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
-                    "random twin, chosen elsewhere": share(rare.twin, rare.twin_low, rare.twin_high),
+                    "random twin, on the other half": share(rare.twin, rare.twin_low, rare.twin_high),
                 },
             },
             f"Per cent of governors found. {self._others()}",
@@ -421,7 +422,7 @@ class Deck(LessonDeck):
                 ]
                 for name in ("all", "det", "dobj", "nsubj")
             ],
-            f"Best head of {self.subject} [95 %, over documents]; chosen on one half of 100 sentences, scored on the other.",
+            f"Best head of {self.subject} [95 %, over documents]; 100 sentences, chosen on one half, scored on the other, both ways.",
         )
 
     def turned_table(self) -> TextTable:

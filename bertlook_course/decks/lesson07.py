@@ -10,9 +10,7 @@ import numpy as np
 
 from bertlook_teach.model import Attention, extract_attention, head_label
 from bertlook_teach.stats import ratio_interval
-from bertlook_teach.views import (
-    Picture,
-)
+from bertlook_teach.views import Picture
 
 from ..analyses.coreference import (
     PRONOUN_BASELINES,
@@ -286,6 +284,16 @@ class Deck(LessonDeck):
             f"their intervals {'do not overlap' if apart else 'overlap'}."
         )
 
+    def said_rare(self) -> str:
+        """The four sieves against the best head where cases are few, on names and on nominals."""
+        gains = {g.kind: g for g in antecedent_gains(self.found) if g.rule == "four sieves"}
+        said = []
+        for kind, words in (("nominal", "nominals"), ("proper", "names")):
+            one, points = gains[kind], f"{abs(100 * gains[kind].gain):.0f} points"
+            ahead = "the head is" if one.low > 0 else "the four sieves are" if one.high < 0 else ""
+            said.append(f"on {words} {f'{ahead} {points} ahead' if ahead else 'neither is clearly ahead'}")
+        return f"It is the same head as for all mentions: {'; '.join(said)}."
+
     def answer(self) -> Picture:
         """The lesson's answer."""
         table_2, of, pairs = published_table_2(), self.of, self.pairs
@@ -296,8 +304,13 @@ class Deck(LessonDeck):
             gender = names.value("Winogender", "best head")
             above, fails = gender.value - 50, gender.low <= 50
             meaning = {f"{self.name}, Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
-        meaning[f"{self.name}, pairs"] = share(pairs.both.max(), *pairs.interval)
-        clearly = self.gains["nearest"].low > 0
+            meaning["baseline: guessing"] = share(0.5)
+        meaning[f"{self.name}, both of a pair"] = share(pairs.both.max(), *pairs.interval)
+        meaning["baseline: guessing both"] = share(_BOTH_BY_GUESSING)
+        won = [rule for rule, gain in self.gains.items() if gain.low > 0]
+        others = [rule for rule in self.gains if rule not in won]
+        beats = f"beats {' and '.join(won)}" if won else "clearly beats none of the rules"
+        beats += f", not {' or '.join(others)}" * bool(won and others)
         knows = "no" if fails else "a little" if above < 10 else "often"
         rules = {f"baseline: {rule}": rule for rule in self.gains}
         return answer_picture(
@@ -306,14 +319,13 @@ class Deck(LessonDeck):
                     name: Estimate(table_2[row].all, form=".0f", after=" %")
                     for name, row in ({"BERT-base's 5-4": "best head"} | rules).items()
                 },
-                f"{self.Subject}'s best head {'beats' if clearly else 'does not clearly beat'} nearest.": {
+                f"{self.Subject}'s best head {beats}.": {
                     name: share(of[row].accuracy, of[row].low, of[row].high)
                     for name, row in ({f"{self.name}'s best head": "best head"} | rules).items()
-                    if row != "head match"
                 },
                 f"By meaning alone: {knows}.": meaning,
             },
-            f"Guessing gets {'50 % of Winogender, ' if names else ''}25 % of the {pairs.n_pairs} pairs, which chose the head.",
+            f"The {pairs.n_pairs} pairs chose the head that is scored on them.",
             model=self.name,
         )
 

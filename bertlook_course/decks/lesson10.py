@@ -130,7 +130,7 @@ class Deck(LessonDeck):
                 size=(9.8, 3.0),
             ),
             f"{self.Subject}, word classes, n = {self.scores['pos'].n_test:,}. One probe, stopped after 5 steps, after 20, and at its end: "
-            f"it gains {', '.join(first)} and {last} points (the first two: {self.shown.stopped.why}). Its fixed penalty favours small "
+            f"it gains {', '.join(first)} and {last} points. The first two fits were stopped early on purpose. The fixed penalty favours small "
             f"weights; given time, the fit moves {100 * most:.0f} % of its mix to layer {where}.",
         )
 
@@ -197,8 +197,8 @@ class Deck(LessonDeck):
         above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, _, *rest in rows)
         unsure = [NAMES[task] for task, score in self.scores.items() if not score.so_far.sure]
         return (
-            f"{'Not the probe alone' if above else 'The probe'}: in {above} of {len(rows)} tasks {self.subject} beats all three rivals, in "
-            f"{len(rows) - len(unsure)} surely its own embeddings, too{f' (not sure: {joined(unsure)})' if unsure else ''}. "
+            f"{'Not the probe alone' if above else 'The probe'}: {self.subject} beats all three rivals in {above} of {len(rows)} tasks, and surely "
+            f"its own embeddings in {len(rows) - len(unsure)}{f' (not sure: {joined(unsure)})' if unsure else ''}. "
         )
 
     def made_up_sentence(self) -> str:
@@ -248,7 +248,7 @@ class Deck(LessonDeck):
         if None in tables.values():
             return ours
         theirs = ", ".join(
-            f"{NAMES[task]} **{table.cell('model', 'expected layer')}**{_sure_in(table)}"
+            f"{NAMES[task]} {_layer_in(table)}{_sure_in(table)}"
             for task, table in zip(PIPELINE, tables.values())
         )
         return f"{ours} On more data, EWT and GUM ({tables['relations'].whose}): {theirs}."
@@ -391,8 +391,19 @@ def _span(values) -> Estimate:
     return Estimate(np.mean(values), min(values), max(values), between="({} to {})")
 
 
+def _layer_in(table) -> str:
+    """The expected layer on more data, with its interval unless that has no width."""
+    cell = table.cell("model", "expected layer")
+    layer, _, ends = cell.rstrip("]").partition(" [")
+    return (
+        f"**{layer}** (the same in every sample)"
+        if len(set(ends.split(", "))) == 1 < len(ends)
+        else f"**{cell}**"
+    )
+
+
 def _sure_in(table) -> str:
     """In how many of the fits on more data the gain is sure, where it is not in all."""
     fits = [row for row in table.rows if row == "model" or row.startswith("seed")]
     sure = sum(table.cell(row, "expected layer") != "not sure" for row in fits)
-    return "" if sure == len(fits) else f" (the gain is sure in {sure} of {len(fits)} fits)"
+    return "" if sure == len(fits) else f" (but its gain is sure in only {sure} of {len(fits)} fits)"

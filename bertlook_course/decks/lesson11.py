@@ -10,7 +10,7 @@ from bertlook_teach import head_label, stats
 from bertlook_teach.views import Picture
 
 from ..analyses import ablation
-from ..claims import collect_evidence
+from ..claims import FAILS, HOLDS, collect_evidence
 from ..claims.lessons import lesson11
 from ..published import published_number, published_wmt_significant
 from ..render import (
@@ -135,8 +135,8 @@ class Deck(LessonDeck):
             ranked_effects_figure(
                 self.effects.loss_change, intervals, sure, ylabel="change of the loss, nats"
             ),
-            f"{int(sure.sum()) or 'None'} of {self.subject}'s {self.n_heads} heads after Holm's correction (a filled mark). Paired 95 % intervals over "
-            f"{self.n_texts} sentences.",
+            f"{int(sure.sum()) or 'None'} of {self.subject}'s {self.n_heads} heads after Holm's correction{'' if sure.any() else '; such a head'} "
+            f"{'(filled marks)' if sure.any() else 'would have a filled mark'}. Paired 95 % intervals over {self.n_texts} sentences.",
         )
 
     def counts_table(self) -> TextTable:
@@ -369,8 +369,8 @@ class Deck(LessonDeck):
         share, low, high = (100 * cost.claim.quantity(end) for end in (cost.value, cost.high, cost.low))
         there = 100 * self.at_share_off["worst"] / self.effects.base_losses.mean()
         return (
-            f"{super().verdict_count()} Row 1 is a share of the loss, {share:.1f} % [{low:.1f}, {high:.1f}]. The ledger takes {claim.n} of the "
-            f"sentences; on all {self.n_texts}, slide 16 has {there:.0f} % of the loss and slide 15 r = {self.fit[self.name]:.2f}."
+            f"Row 1 {_becomes(cost)}: without two fifths of the heads the loss rises by {share:.1f} % [{low:.1f}, {high:.1f}]. Row 2 "
+            f"{_becomes(claim)}. {super().verdict_count()} The ledger takes {claim.n} of the sentences; on all {self.n_texts}, slide 16 has {there:.0f} % of the loss and slide 15 r = {self.fit[self.name]:.2f}."
         )
 
     def answer(self) -> Picture:
@@ -381,8 +381,7 @@ class Deck(LessonDeck):
         nats = partial(Estimate, form="+.2f", after=" nats")
         gap = self.widest_gap
         at_once, summed = self.layer_cost[gap], self.head_sum[gap]
-        decided = claim.verdict if claim.verdict in ("holds", "does not hold") else "undecided"
-        rule = ", hardly the top layers" if 2 * added["worst"] > self.from_above else ""
+        rule = ", but hardly the top layers" if 2 * added["worst"] > self.from_above else ""
         return answer_picture(
             {
                 "Most heads are not missed." if self.unnoticed[0] > 0.5 else "Most heads are missed.": {
@@ -401,7 +400,7 @@ class Deck(LessonDeck):
                 },
             },
             f"Slope and cost correlate with {fit:.2f} on {self.n_texts} sentences, {claim.value:.2f} [{claim.low:.2f}, {claim.high:.2f}] on "
-            f"{claim.n} ({decided}). Beyond chance: {heads_where(self.sure[0])}. Head {self.costliest} costs most: {change.max():+.2f} of "
+            f"{claim.n} ({_becomes(claim).removeprefix('is ')}). Beyond chance: {heads_where(self.sure[0])}. Head {self.costliest} costs most: {change.max():+.2f} of "
             f"{base:.2f} nats, an overestimate.",
             model=self.name,
         )
@@ -444,3 +443,8 @@ class Deck(LessonDeck):
             f"the printed errors. Masking gives the same answers and no gain. {self.Subject}: {masked:,} parameters masked, {pruned:,} pruned "
             f"({100 * (pruned / masked - 1):+.0f} %). Measure yours: python benchmarks/pruning.py",
         )
+
+
+def _becomes(verdict) -> str:
+    """What becomes of a claim, after its name."""
+    return verdict.verdict if verdict.verdict in (HOLDS, FAILS) else "is undecided"

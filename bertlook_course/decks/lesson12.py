@@ -107,7 +107,7 @@ class Deck(Ranks):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"In {self.subject} {'yes' if first > N_LOWEST / 2 else 'no'}: {first} of the {N_LOWEST} lowest scores (squares) put key words first "
+            f"In {self.subject} {'yes' if first > N_LOWEST / 2 else 'no'}: {first} of the {N_LOWEST} heads with the lowest scores (squares) put key words first "
             f"(right of .5), though the maxima of {'all ' * int(flat == N_LOWEST)}{flat} vary less than the median head's.{beside}",
         )
 
@@ -200,7 +200,7 @@ class Deck(Ranks):
             ["fitted on one number", "nats a word [95 %]", "F1 [95 %]"],
             rows,
             f"{'A little' if rows[0][1].high < self.prior else 'Not surely'}: {100 * (1 - rows[0][1].value / self.prior):.0f} % of the "
-            f"nats are saved{_beside_line(predicts)}. Word length alone needs {'fewer' if rows[2][1].value < rows[0][1].value else 'more'}. Fitted on {self.train.n_texts} texts; "
+            f"nats are saved{_beside_line(predicts)}. Word length alone needs {'fewer' if rows[2][1].value < rows[0][1].value else 'more'} nats. Fitted on {self.train.n_texts} texts; "
             f"{self.test.n_texts} others, {len(self.test.words):,} words. F1, from top "
             f"to bottom: {', '.join(f'{row[2].value:.2f}' for row in rows)}.",
         )
@@ -247,7 +247,7 @@ def _beside_line(verdict: Verdict) -> str:
     """Whether the share of the nats is above the line of its claim."""
     line = f"{100 * verdict.claim.threshold:g} % (slide 19)"
     return {HOLDS: f", more than {line}", FAILS: f", not more than {line}"}.get(
-        verdict.verdict, f", undecided whether more than {line}"
+        verdict.verdict, f"; whether it is more than {line} is undecided"
     )
 
 

@@ -105,15 +105,16 @@ class Ranks(LessonDeck):
         shown = np.minimum(scores / scores.mean(axis=-1, keepdims=True), DARKEST)
         return best_index(shown.std(axis=-1))
 
-    def columns_table(self, words: Sequence[str], mean, largest) -> TextTable:
-        """What the words of a short text receive in the best head."""
-        return TextTable(
-            ["word", "mean", "largest"],
-            [
-                [word, Estimate(one, form=".3f"), Estimate(other, form=".3f")]
-                for word, one, other in zip(words, mean, largest, strict=True)
-            ],
-            f"What each word receives in head {head_label(*self.best)}: the mean and the largest of its column.",
+    def columns_table(self, words: Sequence[str], weights, mean, largest) -> NumberTable:
+        """What the words of a short text give each other in the best head, and under each column its mean and its largest weight."""
+        return NumberTable(
+            np.vstack([weights, mean, largest]),
+            [*words, "mean", "largest"],
+            words,
+            name=f"Head {head_label(*self.best)}: rows look at columns",
+            axes=("word", "word"),
+            shade=True,
+            shape=False,
         )
 
     def texts_sentence(self) -> str:

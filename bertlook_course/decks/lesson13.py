@@ -112,9 +112,10 @@ class Deck(LessonDeck):
     def why_undecided(self) -> str:
         """Why some of the four are undecided, why the last came out as it did if none is, and what six layers cannot show."""
         four = [self.outcomes[i] for i in ON_SLIDES]
-        six = "\n- 7 three phases: six layers can refute it, but never support it (slide 24)"
+        six = ["- 7 three phases: six layers can refute it, but never support it (slide 24)"]
         open_ones = [one for one in four if _outcome(one) == "undecided"]
-        return why_lines(open_ones or four[-1:]) + six * (self.encoder.n_layers == 6)
+        lines = why_lines(open_ones or four[-1:]).splitlines() + six * (self.encoder.n_layers == 6)
+        return "\n".join(sorted(lines))  # by the number of the claim
 
     # ---- weight against importance ------------------------------------------------------------------------
 
@@ -161,7 +162,7 @@ class Deck(LessonDeck):
         )
         return (
             f"**{only}.** With the length held fixed, {given_norm} of {rho.value:+.2f} is left; {part} (difference {lost}; "
-            f"{n_inputs} inputs; slide 9: the sign turned, {self.outcomes[7].n} of them)."
+            f"{n_inputs} inputs). Slide 9 shows the same correlation with the sign turned, on {self.outcomes[7].n} of the inputs."
         )
 
     # ---- what a trial cannot say --------------------------------------------------------------------------
@@ -219,13 +220,13 @@ class Deck(LessonDeck):
 
     def verdicts_beside(self, row: ScoreRow) -> str:
         """How many claims hold alone and how many among eleven, and where another slide has more sentences."""
-        [own] = self.verdicts_on("own-determiners")
+        [haven], [own] = self.verdicts_on("sep-haven"), self.verdicts_on("own-determiners")
         survive = sum(_outcome(one) == "supported" for one in self.outcomes)
         return (
-            f"{count_verdicts(self.verdicts)} Each is decided **alone**; corrected for eleven tests, {survive} are supported "
-            f"(next slide). Here: {len(self.resources.pairs)} pairs of texts and {len(self.resources.treebank)} sentences. "
-            f"`{self.claims_command}` takes all texts, and can decide more. Row 1 is not compared with a twin. Row 2: {own.n} "
-            f"documents; slide 16: {row.n_texts} sentences."
+            f"Row 1 {_becomes(haven)} (it is not compared with a twin). Row 2 {_becomes(own)} (slide 16 has the same question on {row.n_texts} "
+            f"sentences). {count_verdicts(self.verdicts)} Each is decided **alone**; corrected for eleven tests, {survive} are supported "
+            f"(next slide). The class takes {len(self.resources.pairs)} pairs of texts and {len(self.resources.treebank)} sentences; "
+            f"`{self.claims_command}` takes all texts and can decide more."
         )
 
     def answer(self, row: ScoreRow) -> Picture:
@@ -282,7 +283,7 @@ def holm_picture() -> Picture:
     return figure_picture(
         holm_figure(p, corrected, tests),
         f"Left: of {tests} independent tests of false claims at least one passes in {100 * (1 - 0.95**tests):.0f} % of the cases. "
-        f"Right: four made-up p; the other {tests - len(p)} are 1. Below .05 before: {(p < 0.05).sum()}; after: {left}, in blue.",
+        f"Right: four made-up p; the other {tests - len(p)} are 1. Before the correction {(p < 0.05).sum()} are below .05, after it {left} (blue).",
     )
 
 
@@ -360,6 +361,11 @@ def _bert_base_shares() -> np.ndarray:
 
 def _straight_slope() -> np.ndarray:
     return np.arange(12.0)[:, None]
+
+
+def _becomes(verdict: Verdict) -> str:
+    """What becomes of a claim of the ledger, after its name."""
+    return "is undecided" if verdict.verdict == OPEN else verdict.verdict
 
 
 def _outcome(verdict: Verdict) -> str:

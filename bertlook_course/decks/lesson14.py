@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from bertlook_teach import extract_attention, head_label, parse_head_label
+from bertlook_teach import extract_attention, head_label, parse_head_label, stats
 from bertlook_teach.model import Attention
 from bertlook_teach.views import Picture
 
@@ -74,7 +74,7 @@ class Deck(LessonDeck):
         }
         return figure_picture(
             layer_curves(curves, ylabel="divergence, nats", size=(9.6, 4.2), font_size=18),
-            f"Mean over the heads of a layer, {self.n_texts} sentences, one seed. Last third minus first, nats: negation "
+            f"Mean over the heads of a layer, {self.n_texts} sentences, one seed. Last third of the layers minus first third, nats: negation "
             f"{late['negation']}, control {late['control']}.",
         )
 
@@ -97,13 +97,21 @@ class Deck(LessonDeck):
             head_label(*np.unravel_index(at, difference.shape))
             for at in (difference.argmin(), difference.argmax())
         )
-        beyond = self.beyond_the_twin
+        beyond, unsure = self.beyond_the_twin, int(self.unsure.sum())
         return figure_picture(
             heat_figure({"negation minus control": difference}, numbers=True),
             f"Blue: more for negation, most {most} ({difference.max():+.3f} nats); brown: more for the control, most {least} "
-            f"(−{abs(difference.min()):.3f}). First seed, {self.n_texts} sentences. After negation {beyond['negation']} heads move more "
-            f"than any head of the tuned twin, after the control {beyond['control']}: a low bar, as the twin's nearly even maps hardly move.",
+            f"(−{abs(difference.min()):.3f}). First seed, {self.n_texts} sentences; in {unsure} of {self.n_heads} heads "
+            f"the 95 % interval contains 0. After negation and the control {beyond['negation']} and {beyond['control']} heads move more than any of the "
+            "tuned twin: a low bar, as its nearly even maps hardly move.",
         )
+
+    @property
+    def unsure(self) -> np.ndarray:
+        """For which heads the interval over sentences of negation minus control contains 0: (layer, head)."""
+        tuned, control = (self.ours.moved[task].js for task in negation.TASKS)
+        ends = np.array([stats.paired_interval(*pair) for pair in zip(_by_head(control), _by_head(tuned))])
+        return ((ends[:, 0] <= 0) & (ends[:, 1] >= 0)).reshape(tuned.shape[1:])
 
     @property
     def beyond_the_twin(self) -> dict[str, int]:
@@ -302,8 +310,9 @@ class Deck(LessonDeck):
         return (
             f"**After three rounds {'yes' if wins == len(f1['control']) else 'no'}: head {head_label(*self.best)}, the best on the "
             f"sentences tuned on, beats the control in {wins} of {len(f1['control'])} seeds** ({seeds['negation']} against "
-            f"{seeds['control']} per cent; before {before}). After ten rounds {head} is the best head {times} in five "
-            f"seeds, with {lowest:.0f} per cent or more; the best head after the control has {highest:.0f} at most."
+            f"{seeds['control']} per cent; before {before}). After ten rounds {head} is the best head "
+            f"{'in all' if times == 'five times' else f'{times} in'} five seeds, with {lowest:.0f} per cent or more; the best head after the control has "
+            f"{highest:.0f} at most, and the tuned twin's {_twins_best():.0f}."
         )
 
     def answer(self) -> Picture:
@@ -404,6 +413,11 @@ def _twin_too() -> bool:
 def _twins_best() -> float:
     """The highest F1 of the twin's best head after ten rounds of negation, per cent."""
     return _numbers(measured("negation").cell("twin tuned on negation", "its F1"))[1]
+
+
+def _by_head(values: np.ndarray) -> np.ndarray:
+    """What each head has in each sentence: from (sentence, layer, head) to (head, sentence)."""
+    return values.reshape(len(values), -1).T
 
 
 def _spans(numbers) -> str:

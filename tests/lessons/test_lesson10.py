@@ -16,6 +16,7 @@ from bertlook_course.analyses.probing import layer_probes as layers
 from bertlook_course.claims import Evidence, Resources, decide, ledger
 from bertlook_course.claims.lessons import lesson10 as collectors
 from bertlook_course.corpora import TASKS
+from bertlook_course.decks import lesson10 as deck_of_10
 from bertlook_course.decks.pictures import lesson10 as pictures
 from bertlook_course.metrics import CannotDecide, micro_f1
 from bertlook_course.published import published_probing
@@ -413,3 +414,16 @@ test_what_is_refused = refusals(
     (lambda: LayerBeliefs([case(), case("dep")]), "one task and one model"),
     (lambda small, specimen: typed_beliefs(small[1]["dep"], specimen, "We fish."), "asks about pairs"),
 )
+
+
+@pytest.mark.parametrize(
+    "cell, said",
+    [
+        ("1.02 [0.94, 1.07]", "**1.02 [0.94, 1.07]**"),
+        ("1.00 [1.00, 1.00]", "**1.00** (the same in every sample)"),
+        ("not sure", "**not sure**"),
+    ],
+)
+def test_an_interval_without_width_is_said_in_words(cell, said):
+    table = SimpleNamespace(cell=lambda row, column: cell)
+    assert deck_of_10._layer_in(table) == said

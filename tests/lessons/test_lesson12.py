@@ -157,6 +157,13 @@ def test_without_a_model_beside_it_the_deck_never_speaks_of_the_specimen(deck, m
     assert "specimen" not in text and deck.other_texts() == "other was not measured on other texts."
 
 
+def test_below_each_column_stand_its_mean_and_its_largest_weight(deck):
+    weights = np.array([[0, 0.4, 0.2], [0.1, 0, 0.3], [0.5, 0.2, 0]])
+    table = deck.columns_table(["a", "b", "c"], weights, weights.sum(axis=0) / 2, weights.max(axis=0))
+    assert table.rows == ["a", "b", "c", "mean", "largest"]
+    np.testing.assert_allclose(table.values[3:], [[0.3, 0.3, 0.25], [0.5, 0.4, 0.3]])
+
+
 def rake_said(deck):
     return [row[0] for row in deck.rake_picture().numbers[0].rows]
 

@@ -164,11 +164,12 @@ def test_both_models_verdicts_stand_in_one_row():
     assert picture.svg.count('r="11"') == 22 and picture.svg.count(">not published<") == 5
     assert picture.svg.count(">supported*<") == 4 and "8: 12 layer means" in picture.beneath
     assert "3: unit changed after the lock; 5: [MASK] not tested" in picture.beneath
-    sides = sorted_picture({"specimen": ours}, "Sorted.")
+    of_specimen = [replace(one, model="specimen") for one in ours]
     assert (
         "after the lock (by sentences an earlier specimen left it undecided); 5: [MASK] not tested"
-        in sides.caption
+        in sorted_picture({"specimen": of_specimen}, "Sorted.").caption
     )
+    assert "after the lock; 5: [MASK]" in sorted_picture({"another": ours}, "Sorted.").caption
     assert [row[0] for row in picture.numbers[0].rows] == [claim.title for claim in h.REGISTER]
 
 

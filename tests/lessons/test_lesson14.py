@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tiny
@@ -11,6 +13,7 @@ from bertlook_course.analyses.negation import f1_of, scope_tuning, score_heads
 from bertlook_course.claims import Evidence, Resources, ledger
 from bertlook_course.claims.lessons import lesson14 as collectors
 from bertlook_course.corpora import Negation, NegationSentence
+from bertlook_course.decks import lesson14
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_cosines, published_gains, published_head_f1, published_mean_f1
 from bertlook_course.storage import Memory
@@ -97,6 +100,17 @@ def test_what_the_lesson_shows_is_what_the_evidence_counts(encoder, monkeypatch)
     assert found.moved["control"].cross is None and found.matched["control"].kept == again.matching().kept
     other, matching = collectors.against(encoder, random_twin(encoder))
     assert other.n_texts == 3 and len(matching.partners) == 6
+
+
+def test_a_head_is_unsure_where_the_interval_over_sentences_holds_0():
+    moved = np.zeros((8, 1, 3))  # (sentence, layer, head): surely more, surely less, now more and now less
+    moved[:, 0, 0], moved[:, 0, 1], moved[:, 0, 2] = 0.2, -0.2, [0.1, -0.1] * 4
+    tuned = {
+        "negation": SimpleNamespace(js=0.5 + moved),
+        "control": SimpleNamespace(js=np.full_like(moved, 0.5)),
+    }
+    deck = SimpleNamespace(ours=SimpleNamespace(moved=tuned))
+    assert lesson14.Deck.unsure.fget(deck).tolist() == [[False, False, True]]
 
 
 def test_the_example_fits_on_a_slide():

@@ -215,6 +215,17 @@ def luck_picture(deck: Deck) -> Picture:
     return Picture(body, _WIDE, grid.bottom + 8, "Luck", said, _EM, wide=True)
 
 
+def luck_question(deck: Deck) -> str:
+    """What the twin's best reading will seem to reach in the rarest relation, a question in Markdown."""
+    glosses = {"mwe": ", fixed expressions of several words such as *instead of*,"}
+    name, n_heads = deck.rarest.relation, deck.readings // 2
+    return (
+        f"{deck.Subject}'s random twin knows nothing. `{name}`{glosses.get(name, '')} occurs only **{deck.rarest.n}** times. "
+        f"We take the best of its {deck.readings} readings ({n_heads} heads, each read in two ways) *on these very cases*. "
+        "What accuracy will it appear to have?"
+    )
+
+
 def uncounted_picture(deck: Deck) -> Picture:
     """How much of each head's attention no answer uses; framed: the head that finds most of pobj."""
     removed, chosen, c = 100 * deck.answers.removed, deck.stanford["pobj"].in_sample_choice, coordinate

@@ -292,9 +292,9 @@ def rivals_as_printed() -> Picture:
     """The rules that a head has to beat, and what that would show, at their height in Table 2."""
     table = published_table_2()
     shows = {
-        "nearest": "beaten, so it does more than this rule",
-        "head match": "beaten, so it does more than this rule",
-        "four sieves": "not beaten: it may do only this",
+        "nearest": "beaten: the head is not just this rule",
+        "head match": "beaten: the head is not just this rule",
+        "four sieves": "not beaten: this rule could explain the score",
     }
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
     best = table["best head"]

@@ -157,11 +157,14 @@ def heat_picture() -> Picture:
         f"{100 * (change < -_COLOUR).mean():.0f} to {100 * (change < _COLOUR).mean():.0f} % of {task}'s"
         for task, change in heat.items()
     )
-    said = "; ".join(f"{task} {change.min():+.1f} to {change.max():+.1f}" for task, change in heat.items())
+    said = "; ".join(
+        f"{task} {change.min():+.1f}{' (a gain)' * (task == 'MRPC')} to {change.max():+.1f}"
+        for task, change in heat.items()
+    )
     return figure_picture(
         heat_figure(heat),
-        f"On paper yes, for {rises} heads, as far as colours can be read; none is tested against chance. Blue: points lost; brown: won; a "
-        f"sign: a large change. {said}. Kovaleva et al. 2019, Figure 8: their own tuned models, not those of slide 13.",
+        f"On paper yes, for {rises} heads, as far as colours can be read; none is tested against chance. Points lost "
+        f"(blue; brown: won; a sign: much): {said}. Kovaleva et al. 2019, Figure 8: their own tuned models, not those of slide 13.",
     )
 
 

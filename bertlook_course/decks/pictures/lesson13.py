@@ -295,7 +295,9 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
 def _remark(verdict, bar: bool = False) -> str:
     """What was not tried as registered; beside its bar also why a published verdict is not what the interval seems to say."""
     published = "published" in verdict.model
-    said = [_REMARKS.get((verdict.claim.key, published), "")]
+    remark = _REMARKS.get((verdict.claim.key, published), "")
+    told = published or verdict.model.startswith("specimen")  # what is bracketed happened to a specimen
+    said = [remark if told else remark.partition(" (")[0]]
     crosses = verdict.low <= verdict.claim.threshold <= verdict.high
     if bar and published and not np.isnan(verdict.p) and (verdict.verdict == OPEN) != crosses:
         said.append("its interval just crosses the line, but p decides" if crosses else verdict.why)

@@ -108,7 +108,7 @@ def antecedent_limits(head: str, special: float, n_texts: int, longest: int) -> 
             (
                 draw_chips([["nearest"], ["same word"], ["agreement"]]),
                 "Why it looks there",
-                "A head can follow any of these rules and score the same.",
+                "Very different ways of choosing can give the same score.",
             ),
             (
                 draw_chips([["looks", "≠", "needs"]]),

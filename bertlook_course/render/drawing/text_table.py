@@ -118,7 +118,7 @@ class TextTable:
         return {TABLE: {"header": header, "rows": rows, "caption": self.caption}}
 
     def _repr_html_(self) -> str:
-        style = f"padding:.2em .35em;text-align:left;vertical-align:top;border-bottom:1px solid {RULE};font-size:1em"
+        style = f"padding:.2em .8em .2em .35em;text-align:left;vertical-align:top;border-bottom:1px solid {RULE};font-size:1em"
         head = "".join(
             f'<th scope="col" style="{style};white-space:{_wrapping(name)}">{content(typeset_cell(name))}</th>'
             for name in self.header
