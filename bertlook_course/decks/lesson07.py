@@ -304,13 +304,11 @@ class Deck(LessonDeck):
             gender = names.value("Winogender", "best head")
             above, fails = gender.value - 50, gender.low <= 50
             meaning = {f"{self.name}, Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
-            meaning["baseline: guessing"] = share(0.5)
-        meaning[f"{self.name}, both of a pair"] = share(pairs.both.max(), *pairs.interval)
-        meaning["baseline: guessing both"] = share(_BOTH_BY_GUESSING)
+        both = share(pairs.both.max(), *pairs.interval)
+        meaning = meaning or {f"{self.name}, both of a pair": both}
+        meaning["baseline: guessing"] = share(0.5 if names is not None else _BOTH_BY_GUESSING)
         won = [rule for rule, gain in self.gains.items() if gain.low > 0]
-        others = [rule for rule in self.gains if rule not in won]
         beats = f"beats {' and '.join(won)}" if won else "clearly beats none of the rules"
-        beats += f", not {' or '.join(others)}" * bool(won and others)
         knows = "no" if fails else "a little" if above < 10 else "often"
         rules = {f"baseline: {rule}": rule for rule in self.gains}
         return answer_picture(
@@ -325,7 +323,7 @@ class Deck(LessonDeck):
                 },
                 f"By meaning alone: {knows}.": meaning,
             },
-            f"The {pairs.n_pairs} pairs chose the head that is scored on them.",
+            f"Our {pairs.n_pairs} pairs, which chose the head: both right in {both}; by guessing, 25 %.",
             model=self.name,
         )
 

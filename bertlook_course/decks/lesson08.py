@@ -27,9 +27,9 @@ from ..render import (
     pair_grids,
     points_figure,
     score_cell,
-    signed_gain,
 )
 from .common import LessonDeck, letter, short_title, subject
+from .lesson08_leads import leads_of, said_ahead, said_lead, said_points, said_selectivity
 
 PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "right-branching": "right-branching",
@@ -97,7 +97,7 @@ class Deck(LessonDeck):
     @property
     def leads(self) -> dict[str, str]:
         """What probes lead distances and words by, on the same documents, as it is printed."""
-        return _leads(self.found)
+        return leads_of(self.found)
 
     def rivals_answer(self) -> str:
         """The strongest control on the model, and what attention leads it by."""
@@ -127,7 +127,7 @@ class Deck(LessonDeck):
             panels["… on EWT"] = [(name, *_on_ewt(ewt, name).share) for name in PRINTED]
         said = []  # of each probe with attention, what it leads distances and words by
         for probe in ("attention only", "attention and words"):
-            leads = [_said_lead(name, found, probe) for name, found in measured.items()]
+            leads = [said_lead(name, found, probe) for name, found in measured.items()]
             if ewt is not None:
                 leads.append(
                     ewt.cell(f"{probe} minus distances and words", "value").replace("-", "−") + " on EWT"
@@ -159,12 +159,11 @@ class Deck(LessonDeck):
                 f"**Distances and words**: 256 units, three seeds ({min(seeds):.1f} to {max(seeds):.1f} %), stopped after {stopped} "
                 f"rounds,\nchosen on validation documents. The probes with attention: {ended} (attention only: penalty {self.probe.l2:g})."
             )
-        stronger = max(found.scores["distances and words"].uas for found in (self.found, self.other))
-        ahead = _points(self.scores["attention only"].uas - stronger)
+        stronger = max((self.found, self.other), key=lambda found: found.scores["distances and words"].uas)
         return (
             f"**Distances and words** reads each model's own word vectors: {100 * self.scores['distances and words'].uas:.0f} % with "
             f"{self.subject}'s, {100 * self.other.scores['distances and words'].uas:.0f} % with {subject(self.beside)}'s. "
-            f"Against the stronger of the two, {self.subject}'s attention alone is {ahead} points ahead."
+            f"Against the stronger of the two, {self.subject}'s attention alone is {said_ahead(self.found, stronger)}."
             f"{f' Fits: {ended}.' if unfinished else ''}"
         )
 
@@ -206,9 +205,9 @@ class Deck(LessonDeck):
         )
 
     def selectivity_sentence(self) -> str:
-        """The treebank minus the made-up grammar, on the model and on a larger treebank, by the name of the model that was measured."""
+        """The treebank minus the made-up grammar, on the model and on the one beside it, or of the same on a larger treebank."""
         made_up = [100 * row[2].uas for row in self.controlled.values()]
-        ours = " and ".join(f"{100 * (row[0].uas - row[2].uas):+.0f}" for row in self.controlled.values())
+        ours = said_selectivity(self.found)
         rule = f"“always the first word” finds {self.first_word:.1f} % of the made-up grammar"
         alone = (
             f"**Without words, the probe cannot learn nonsense**: {rule}, this probe only {made_up[0]:.1f} %."
@@ -222,8 +221,10 @@ class Deck(LessonDeck):
         )
 
     def _elsewhere(self) -> str:
-        """The selectivity on a larger treebank, by the name of the model that was measured."""
-        ewt = self.quoted("probes")
+        """The selectivity of the model beside it on the same sentences; without one, of this one on a larger treebank."""
+        if self.other is not None:
+            return f", {subject(self.beside)} {said_selectivity(self.other)}"
+        ewt = measured_of(self.encoder, "probes")
         if ewt is None:
             return ""
         alone, both = (
@@ -266,15 +267,15 @@ class Deck(LessonDeck):
         figure = learning_figure(curves, baseline=baseline, enough=("attention only", ENOUGH))
         *_, early, before, last = curves["attention only"]
         first, then = (
-            [100 * (curve[after].uas - curve[n].uas) for curve in curves.values()]
+            [curve[after].uas - curve[n].uas for curve in curves.values()]
             for n, after in ((early, before), (before, last))
         )
-        slowly = "Yes, slowly" if min(then) > 0 else "Hardly" if max(then) < 0.05 else "Not every curve"
-        gained = " and ".join(f"{gain} ({name})" for gain, name in zip(map(_gain, first), curves))
+        slowly = "Yes, slowly" if min(then) > 0 else "Hardly" if max(then) < 0.0005 else "Not every curve"
+        gained = " and ".join(f"{gain} ({name})" for gain, name in zip(map(said_points, first), curves))
         return figure_picture(
             figure,
             f"{slowly}: from {early} to {before} sentences the score gains, in points, {gained}; the last {last - before} sentences bring "
-            f"{' and '.join(map(_gain, then))} (before rounding). {self.Subject}, scored on {self.found.n_test} sentences [95 %].",
+            f"{' and '.join(map(said_points, then))} (before rounding). {self.Subject}, scored on {self.found.n_test} sentences [95 %].",
         )
 
     def pairs_picture(self) -> Picture:
@@ -297,7 +298,7 @@ class Deck(LessonDeck):
         rule = self.found.pairs["uniform"][0]
         return (
             f"**{letter(rule.accuracy, (0.6, 0.7, 0.8))}**: {100 * rule.accuracy:.0f} % [{100 * rule.low:.0f}, {100 * rule.high:.0f}] on our "
-            f"sentences, n = {rule.n_pairs:,} pairs: more than {int(PRINTED_PAIRS - 100 * rule.accuracy)} points below {PRINTED_PAIRS}, which is BERT-base's on other texts. "
+            f"sentences, n = {rule.n_pairs:,} pairs, punctuation included: more than {int(PRINTED_PAIRS - 100 * rule.accuracy)} points below {PRINTED_PAIRS}, which is BERT-base's on other texts. "
             "The rule has no attention, no model and no words."
         )
 
@@ -351,7 +352,7 @@ class Deck(LessonDeck):
         elsewhere = f"BERT-base, printed: {printed(alone):.0f} against {printed(words):.0f}."
         beside, learns = "", 100 * self.scores["attention and words, made up"].uas > self.first_word
         if self.other is not None:
-            beside = f", {_said_lead(short_title(self.beside), self.other)}"
+            beside = f", {said_lead(short_title(self.beside), self.other)}"
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
             elsewhere += (
@@ -365,12 +366,12 @@ class Deck(LessonDeck):
                     "random twin's heads": found("twin's attention only"),
                 },
                 f"In {self.subject}, distances and words find {rank}.": compared,
-                f"Words {'teach' if learns else 'do not teach'} the probe nonsense.": {
+                f"With words, the probe {'can' if learns else 'cannot'} learn nonsense.": {
                     f"{self.name}, made-up grammar": found("attention and words, made up"),
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },
             },
-            f"Lead in points: {_said_lead(self.name, self.found)}{beside}. {elsewhere}",
+            f"Lead in points: {said_lead(self.name, self.found)}{beside}. {elsewhere}",
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -422,27 +423,6 @@ def _words_of(table: MeasuredTable) -> str:
 def _points_of(found: lesson08.Measured) -> list[tuple]:
     """The probes of one panel, as `points_figure` takes them."""
     return [(name, s.uas, s.low, s.high) for name, s in ((name, found.scores[name]) for name in PRINTED)]
-
-
-def _leads(found: lesson08.Measured) -> dict[str, str]:
-    return {
-        name: f"{_points(lead.difference)} points [{_points(lead.low)}, {_points(lead.high)}]"
-        for name, lead in found.leads.items()
-    }
-
-
-def _said_lead(name: str, found: lesson08.Measured, probe: str = "attention only") -> str:
-    return f"{name} {_leads(found)[probe].replace(' points', '')}"
-
-
-def _gain(points: float) -> str:
-    """A gain in points, with its sign."""
-    return signed_gain(points, 1)
-
-
-def _points(share: float) -> str:
-    """A difference of shares, in points with its sign."""
-    return _gain(100 * share)
 
 
 def printed(name: str) -> float:

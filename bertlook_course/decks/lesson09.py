@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
 
-from bertlook_teach import head_label, measures, stats
+from bertlook_teach import extract_attention, head_label, measures, stats
+from bertlook_teach.model import output_projection
 from bertlook_teach.views import Picture
 
 from ..claims import Resources, collect_evidence
@@ -17,6 +20,7 @@ from ..render import (
     Estimate,
     TextTable,
     answer_picture,
+    claim_picture,
     count_verdicts,
     distance_map_figure,
     family_figure,
@@ -31,6 +35,7 @@ N_BESIDE = (
 )
 
 DIMENSIONS = (1, 2, 3, 4)
+SENTENCE = "We saw the small bird because it sang."
 
 
 class Deck(LessonDeck):
@@ -136,12 +141,12 @@ class Deck(LessonDeck):
         """The letter of the answer, and both shares."""
         own, chance = self.same_layer[0][0], self.chance
         twin, low, _ = self.same_layer[1]
-        above = "lie above chance, too, perhaps because heads of one layer read the same vectors"
+        above = "is above chance, too, perhaps because heads of one layer read the same vectors"
         answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
         return (
             f"The answer for {self.subject}: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "
             f"layer, against {100 * chance:.0f} % by chance. The random twin's {100 * twin:.0f} % "
-            f"{above if low > chance else 'are no more than chance'}. But its heads hardly differ at all (slide 14)."
+            f"{above if low > chance else 'is no more than chance'}. But its heads hardly differ at all (slide 14)."
         )
 
     def family_picture(self) -> Picture:
@@ -154,8 +159,9 @@ class Deck(LessonDeck):
             for k in np.argsort(between, kind="stable")[:n_same]
         )
         named = sum(k for (one, other), k in layers_of.items() if one == other) / n_same
-        joined = [(pair, k) for pair, k in layers_of.most_common() if pair[0] != pair[1]][:2]
-        across = " and ".join(f"{k} join layers {one} and {other}" for (one, other), k in joined)
+        joined = [pair for pair, _ in layers_of.most_common() if pair[0] != pair[1]][:2]
+        block = sorted({int(layer) for pair in joined for layer in pair})
+        inside = sum(k for pair, k in layers_of.items() if {*pair} <= {*block})
         return figure_picture(
             family_figure(
                 self.distances,
@@ -165,7 +171,7 @@ class Deck(LessonDeck):
                 layers=self.layers,
             ),
             f"{'Most do' if named > 0.5 else 'Most do not'}: of the {n_same} closest pairs {100 * named:.0f} % are in one layer (chance "
-            f"{100 * self.chance:.0f} %), {across}. Closest: {self.names[first]} and {self.names[second]}, "
+            f"{100 * self.chance:.0f} %); {inside} lie within layers {', '.join(map(str, block))}. Slide 5 counts one partner of each head. Closest: {self.names[first]} and {self.names[second]}, "
             f"{self.distances[first, second]:.3f} nats a token; half of all pairs: under {np.median(between):.3f}. Labels: slide 10.",
         )
 
@@ -332,7 +338,27 @@ class Deck(LessonDeck):
 
     def verdict_count(self) -> str:
         """How many claims hold, and where all of them can be read."""
-        return f"{count_verdicts(self.verdicts)} Read all of them with `{self.claims_command}` or in the handout."
+        said = f"For {self.subject}: {count_verdicts(self.verdicts)} Read them with `{self.claims_command}` or in the handout."
+        if self.other is not None and short_title(self.beside) == "MiniLM":
+            said += " For MiniLM two hold and two do not (docs/results_minilm.md)."
+        return said
+
+    def claims_picture(self, *keys: str) -> Picture:
+        """Some of the claims. No head is chosen for the map: the other texts only give the place where it starts."""
+        drawn = claim_picture(self.verdicts_on(*keys))
+        said = re.sub(
+            r"heads and layers( of row \d+)? chosen on (\S+) others",
+            r"the map\1 starts from the map of \2 others",
+            drawn.caption,
+        )
+        return replace(drawn, caption=said)
+
+    def added_cosines(self, text: str = SENTENCE) -> tuple:
+        """The model's attention on a text, and for each token the cosine of what the two nearest heads add to it."""
+        seen = extract_attention(self.encoder, text, vectors=True)
+        added = np.einsum("lhqk,lhkd,lhdw->lhqw", seen.weights, seen.values, output_projection(self.encoder))
+        one, other = added.reshape(len(self.names), len(seen.tokens), -1)[list(closest_pair(self.distances))]
+        return seen, (one * other).sum(-1) / np.linalg.norm(one, axis=-1) / np.linalg.norm(other, axis=-1)
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -358,8 +384,9 @@ class Deck(LessonDeck):
                     "random twin": share(*untrained),
                     "chance": share(self.chance),
                 },
-                "Few heads have a simple label." if left > 0.5 else "Most heads have a simple label.": labels
-                | {"BERT-base, no label": share(base_left)},
+                "Most heads have no simple label."
+                if left > 0.5
+                else "Most heads have a simple label.": labels | {"BERT-base, no label": share(base_left)},
                 f"A flat map is {'only rough' if self.map.stress >= 0.1 else 'good'}.": {
                     f"{self.name}, stress": Estimate(self.map.stress),
                     "random twin, stress": Estimate(self.twin_map.stress),
@@ -371,7 +398,9 @@ class Deck(LessonDeck):
     def _alike(self) -> str:
         """Some heads that do the same thing: the closest pair, and the commonest of the labels that name a target."""
         first, second = closest_pair(self.distances)
-        said = f"{self.names[first]} and {self.names[second]} have {self.subject}'s most similar maps, but may add different things (slide 16)"
+        said = f"{self.names[first]} and {self.names[second]} have {self.subject}'s most similar maps"
+        alike = self.added_cosines()[1].max() > 0.5
+        said += f", {'and' if alike else 'but'} on one sentence they add {'similar' if alike else 'different'} things (slide 16)"
         kinds = Counter(label for label in self.labels.ravel() if label not in (measures.UNLABELLED, "broad"))
         [(kind, count)] = kinds.most_common(1) or [("", 0)]
         return f"{said}; {count} heads share the label {kind}. " if count > 1 else f"{said}. "

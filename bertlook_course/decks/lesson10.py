@@ -29,6 +29,7 @@ from ..render import (
     where_table,
 )
 from .common import LessonDeck, letter, short_title
+from .pictures.limits import layer_limits
 
 PIPELINE = ("pos", "dep", "coref")  # in the order in which they are said to be solved
 
@@ -259,15 +260,9 @@ class Deck(LessonDeck):
         """How many claims hold, and what decides them."""
         return f"{count_verdicts(self.verdicts)} What decides them: `{self.claims_command}`, or the handout."
 
-    def limits(self) -> str:
+    def limits(self) -> Picture:
         """What a probe of a layer does not show."""
-        lines = [
-            "**That BERT uses it there.** What can be read at layer 3 need not be read by layer 4. Lesson 11 switches heads off.",
-            "**That it is not there earlier.** A stronger probe may find it sooner; this one is linear.",
-            f"**Anything about another model.** Layer 3 of {self.n_layers}, of 12, of 24: three different things.",
-            f"**What holds for other texts.** These are {len(self.sentences)} sentences by one author.",
-        ]
-        return "\n".join(f"- {line}" for line in lines)
+        return layer_limits(self.n_layers, len(self.sentences))
 
     def _gain(self, task: str) -> Estimate:
         """What the best layer adds, in points."""

@@ -25,6 +25,7 @@ from ..render import (
 )
 from .common import letter, short_title, subject
 from .lesson12_ranks import Ranks, auc_of
+from .pictures.limits import keyword_limits
 
 _ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance
 N_LOWEST = 10  # heads with the lowest scores, named in the picture
@@ -34,6 +35,8 @@ class Deck(Ranks):
     """The slides of lesson 12; see `Ranks` for its arguments."""
 
     # ---- published scores of heads ------------------------------------------------------------------------
+
+    limits = staticmethod(keyword_limits)
 
     @cached_property
     def by_head(self) -> dict[str, dict[str, np.ndarray]]:

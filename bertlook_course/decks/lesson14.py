@@ -28,6 +28,7 @@ from ..render import (
     layer_curves,
 )
 from .common import LessonDeck, letter
+from .pictures.limits import tuning_limits
 
 FINDINGS = {  # the answers of the question on slide 15, as the slide after it says them
     "A": "it rises after negation only",
@@ -41,6 +42,8 @@ class Deck(LessonDeck):
     """The slides of lesson 14: both models, each before and after it was tuned."""
 
     lesson = "14"
+
+    limits = staticmethod(tuning_limits)
 
     def __init__(self, encoder, twin):
         super().__init__(encoder, twin)

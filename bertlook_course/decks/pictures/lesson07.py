@@ -294,7 +294,7 @@ def rivals_as_printed() -> Picture:
     shows = {
         "nearest": "beaten: the head is not just this rule",
         "head match": "beaten: the head is not just this rule",
-        "four sieves": "not beaten: this rule could explain the score",
+        "four sieves": "not beaten: the head may be just this",
     }
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
     best = table["best head"]

@@ -63,7 +63,11 @@ def limits(deck: Deck) -> Picture:
             "… that BERT uses it.",
             "What can be read need not be read by anyone (lesson 11).",
         ),
-        (_shared_weight(), "… which head finds it.", "Equal maps share a weight in any proportion."),
+        (
+            _shared_weight(),
+            "… which head finds it.",
+            "Two heads with the same map can split their weight in any way.",
+        ),
         (
             _two_bars(deck.name, alone, rival),
             "… that only attention knows it.",

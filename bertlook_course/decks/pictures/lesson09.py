@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from bertlook_teach import extract_attention, measures
-from bertlook_teach.model import output_projection
 from bertlook_teach.views import BADGES, MISSING, Picture, model_of
 
 from ...metrics import metric_mds, procrustes
@@ -27,9 +26,8 @@ from ...render import (
     token_sums_figure,
 )
 from ..common import short_title
-from ..lesson09 import Deck, closest_pair, nearest_heads
+from ..lesson09 import SENTENCE, Deck, closest_pair, nearest_heads
 
-_SENTENCE = "We saw the small bird because it sang."
 _SHORT = "We saw the small bird."
 _STORE = (
     "i went to the store.",
@@ -140,8 +138,8 @@ def base_kinds_picture(deck: Deck) -> Picture:
         {"BERT-base (Fig. 6)": (labels, ())},
         "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
         key=_kinds_of(labels),
-        across=28,
-        high=105,
+        across=44,
+        high=190,
         numbers=(deck.labels_table(),),
     )
 
@@ -210,15 +208,11 @@ def groups_picture(deck: Deck) -> Picture:
 
 
 # --- the same map -------------------------------------------------------------------------------------------
-def same_maps_picture(deck: Deck, text: str = _SENTENCE) -> Picture:
+def same_maps_picture(deck: Deck, text: str = SENTENCE) -> Picture:
     """The maps of the two nearest heads on one sentence, and the cosine of what they add to each token."""
     pair = closest_pair(deck.distances)
-    seen = extract_attention(deck.encoder, text, vectors=True)
-    n = len(seen.tokens)
-    added = np.einsum("lhqk,lhkd,lhdw->lhqw", seen.weights, seen.values, output_projection(deck.encoder))
-    one, other = added.reshape(len(deck.names), n, -1)[list(pair)]
-    cosines = (one * other).sum(-1) / (np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1))
-    weights = seen.weights.reshape(-1, n, n)
+    seen, cosines = deck.added_cosines(text)
+    weights = seen.weights.reshape(-1, len(seen.tokens), len(seen.tokens))
     table = TextTable(
         ["token", "cosine"], [[token, f"{cosine:.2f}"] for token, cosine in zip(seen.tokens, cosines)]
     )
@@ -261,8 +255,7 @@ def divergence_table(divergence: Callable) -> TextTable:
     return TextTable(
         ["two rows", "divergence"],
         [[name, Estimate(divergence(first, row), form=".3f")] for name, row in rows.items()],
-        "Rows of three keys: all on the first; half on the first and half on the second; all on the second. ln 2 is "
-        f"{np.log(2):.3f}.",
+        f"Three keys. One row gives all to key 1; the other gives key 1 all, a half, or nothing. ln 2 is {np.log(2):.3f}.",
     )
 
 
