@@ -297,8 +297,8 @@ class Deck(LessonDeck):
         even = _even(self.profile, sink_of(self.profile))
         return {
             "A": f"about chance ({f'{even:.2f}'.lstrip('0')})",
-            "B": "two to nine times chance",
-            "C": "ten times chance or more, but not half",
+            "B": "two to ten times chance",
+            "C": "over ten times chance, but not half",
             "D": "over half",
         }
 

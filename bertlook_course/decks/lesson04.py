@@ -333,7 +333,7 @@ class Deck(LessonDeck):
         if self.rests[-2:] != ["yes", "no"]:
             return said + "Name the measure and the layer."
         far = self._there("zeroing", turn)[0]
-        return f"{said}A unit of weight does little, but `[SEP]` gets much: without it the others turn {far:.1f} times as far."
+        return f"{said}Without `[SEP]` the others turn {far:.1f} times as far, which is what *gathering* predicts."
 
     @cached_property
     def from_sep(self) -> tuple[np.ndarray, np.ndarray]:
@@ -353,15 +353,16 @@ class Deck(LessonDeck):
         if not rests.any():
             return "no head gives `[SEP]` half of its weight."
         left = 100 * added[rests]
-        return f"{rests.sum()} heads with half their weight on `[SEP]` take {left.min():.0f} to {left.max():.0f} % of what they add from it ({self.n_texts} texts)."
+        return f"{rests.sum()} heads give `[SEP]` at least half of their weight; {left.min():.0f} to {left.max():.0f} % of what they add comes from there ({self.n_texts} texts)."
 
     def answer(self) -> Picture:
         """The lesson's answer."""
         unit = self._there("zeroing", turn_per_weight)
         weight, added = (self._there("norms", share)[0] for share in (share_of_weights, share_of_norms))
         own = self._there("surface", layer_means("sep_to_sep"))[0]
-        (sep, other), itself = self.degrees, own >= 0.5
+        sep, other = self.degrees
         fits = "Resting fits better" if 2 * self.rests.count("yes") > len(self.rests) else "Neither fits well"
+        gathers = "less likely" if own >= 0.5 else "not excluded"
         return answer_picture(
             {
                 f"{'Little' if unit[0] < 0.5 else 'Not little'} comes from it for its weight.": {
@@ -372,7 +373,7 @@ class Deck(LessonDeck):
                     "turn without a [SEP]": Estimate(sep, after="°"),
                     "turn without another token": Estimate(other, after="°"),
                 },
-                f"{fits}; gathering is {'less likely' if itself else 'not excluded'}.": {
+                f"{fits}; gathering is {gathers} in {self.subject}.": {
                     f"[SEP] to [SEP], {self.name}": Estimate(own),
                     f"BERT-base, layer {self.base_layer + 1}": Estimate(self.own_in_base),
                 },
@@ -387,7 +388,10 @@ class Deck(LessonDeck):
     def left_table(self) -> TextTable:
         """How weight and gradient on [SEP] go together over heads, and whether short vectors explain it."""
         models = {short_title(self.graded): self.ours, "random twin": self.chance}
-        found = {who: banded(evidence["importance"], correlations) for who, evidence in models.items()}
+        found = {
+            who: [part[:2] for part in banded(evidence["importance"], correlations)]
+            for who, evidence in models.items()
+        }
         return TextTable(
             ["rank correlation of weight and gradient on [SEP]", "over heads", "with the norm held fixed"],
             [[who, *(Estimate(*bands) for bands in zip(*three))] for who, three in found.items()],
@@ -396,13 +400,15 @@ class Deck(LessonDeck):
 
     def said_left(self) -> str:
         """What holding the norm fixed does to the correlation."""
-        before, after = banded(self.ours["importance"], correlations)[0]
+        value, low, high = banded(self.ours["importance"], correlations)
+        before, after, _ = value
+        lost = Estimate(value[2], low[2], high[2])
         if before > -0.1:
             said = "there was hardly a negative relation to explain"
-        elif abs(after) < abs(before) - 0.05:
-            said = "it shrinks, so short vectors explain part of it"
+        elif lost.low > 0:
+            said = f"it shrinks by {lost}, so short vectors explain part of it"
         else:
-            said = "it does not shrink, so short vectors do not explain it"
+            said = f"it does not surely shrink (by {lost}), so short vectors need not explain it"
         yes = "Yes. " if before <= -0.1 else ""
         return f"{yes}In {subject(self.graded)} the correlation is {before:+.2f}; among equally long vectors {after:+.2f}: {said}."
 

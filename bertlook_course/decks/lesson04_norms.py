@@ -103,9 +103,10 @@ def just(name: str) -> Statistic:
 
 
 def correlations(mean):
-    """Of weight and gradient over heads, and the same with the norm held fixed."""
+    """Of weight and gradient over heads, the same with the norm held fixed, and how much nearer to 0 that is."""
     found = attention_against_importance(mean("weight_sep"), mean("grad_sep"), mean("norm_sep"))
-    return [found[name] for name in ("over heads", "over heads given norm")]
+    before, after = (found[name] for name in ("over heads", "over heads given norm"))
+    return [before, after, abs(before) - abs(after)]
 
 
 def sink_of(norms: Evidence) -> tuple[str, int]:

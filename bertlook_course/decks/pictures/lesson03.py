@@ -118,8 +118,8 @@ def position_table() -> TextTable:
     return TextTable(
         ["head", "share"],
         [[f"head {r.layer}-{r.head}", Estimate(float(r.value))] for r in heads],
-        f"Shares: read off a plot in the authors' notebook (good to about 0.02); heads: Figure 6. Over half: layers {in_plot}. "
-        f"The text says layers {in_text}.",
+        f"Shares: read off a plot in the authors' notebook (good to about 0.02); heads: Figure 6. Over half in the plot: layers {in_plot}; "
+        f"named in the text: layers {in_text}.",
     )
 
 

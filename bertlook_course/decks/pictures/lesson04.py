@@ -241,8 +241,8 @@ def faded_pictures(deck: Deck, sentence: str, layer: int, head: int) -> dict[str
         )
         body = [*left, f'<g transform="translate({right:.0f} 0)">', *other, "</g>"]
         said = (
-            f"Head {head_label(*about['head'])}, this sentence: of its weights {got[place]:.0%} go to [SEP]; of what it adds "
-            f"{kept[place]:.0%} comes from there. Over {deck.n_texts} longer texts it is {deck.from_sep[1][place]:.0%}."
+            f"Head {head_label(*about['head'])}, this sentence: {got[place]:.0%} of its weight goes to [SEP], and {kept[place]:.0%} of what it adds "
+            f"comes from there; over {deck.n_texts} longer texts, {deck.from_sep[1][place]:.0%} does."
         )
         found[name] = Picture(
             body,
