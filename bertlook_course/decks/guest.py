@@ -23,7 +23,7 @@ from ..render import (
 )
 from . import lesson06
 from .common import LessonDeck, letter, subject
-from .lesson04_norms import KINDS, idle_head
+from .parts.lesson04_norms import KINDS, idle_head
 
 _MEANING = {  # of the labels of relations
     "dobj": "object of a verb",

@@ -38,7 +38,7 @@ from .common import LessonDeck, letter, short_title, subject
 from .pictures.lesson02 import TYPE_SIZE, draw_key, model_look, moved, plain_axes, which_one, with_reach
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
-_SEGMENTS = {"segments A and B": "standard", "all zeros": "zeros"}
+_SEGMENTS = {"segments A and B": "standard", "all segment A": "zeros"}
 
 
 def heads_for_patterns(attention: Attention, text, patterns: Sequence[str]) -> dict[str, tuple]:
@@ -95,7 +95,7 @@ class Deck(LessonDeck):
 
     @property
     def clear(self) -> list[str]:
-        """Patterns whose best head beats its null model."""
+        """Patterns whose best head beats its null model by more than `CLEAR`."""
         return [key for key, found in self.best.items() if found[0].value.low > CLEAR]
 
     def clear_picture(self) -> Picture:
@@ -108,7 +108,14 @@ class Deck(LessonDeck):
                 body.append(text(x, 58 + 30 * n, line, anchor="middle"))
         said = f"{letter(len(self.clear), [2, 4, 6])}: {len(self.clear)} of {len(PATTERNS)}, with the whole interval above {CLEAR:g}."
         return Picture(
-            body, 1030, 106, "Patterns that beat their null model", said, 26, caption=said, wide=True
+            body,
+            1030,
+            106,
+            f"Patterns that beat their null model by more than {CLEAR:g}",
+            said,
+            26,
+            caption=said,
+            wide=True,
         )
 
     def best_table(self) -> TextTable:
@@ -158,7 +165,7 @@ class Deck(LessonDeck):
         axes.set_xlabel("share of attention, or its excess over the null model", fontsize=TYPE_SIZE)
         draw_key(figure, ncols=2, handletextpad=0.2, columnspacing=1)
         said = (
-            f"{len(self.clear)} of {len(PATTERNS)} exceed {CLEAR:g} (dotted) in {self.subject}. {table.caption}{self._said_same_word()} "
+            f"{len(self.clear)} of {len(PATTERNS)} exceed {CLEAR:g} (dotted) in {self.subject}, whose heads are named at the left. {table.caption}{self._said_same_word()} "
             "Bag of words: the share in its own text times how evenly it is spread."
         )
         return replace(figure_picture(figure, said), numbers=(table,))
@@ -232,14 +239,14 @@ class Deck(LessonDeck):
         else:
             low, high = (100 * end for end in self._lost_share())
             said = (
-                f"{letter(lost, [1, 50, 95])}: without segment ids {max(lost, 0):.0f} % [{low:.0f}, {high:.0f}] of its preference "
+                f"{letter(lost, [1, 50, 95])}: with all segment A, {max(lost, 0):.0f} % [{low:.0f}, {high:.0f}] of its preference "
                 "(above chance) is lost."
             )
         names = {**_SEGMENTS, "difference": "difference", "chance": "chance"}
         table = TextTable(
             ["share in its own text", *self._switched()],
             [[title, *(str(getattr(r, name)) for r in self.switches)] for title, name in names.items()],
-            f"{said} n = {ours.n} pairs, [95 %]; head chosen on {self.ours.n - ours.n} others.",
+            f"{said} n = {ours.n} pairs; brackets: 95 % interval; head chosen on {self.ours.n - ours.n} others.",
         )
         figure, axes = plain_axes((9.8, 3.1))
         for (title, name), mark, colour in zip(_SEGMENTS.items(), "oD", (LINE, SELECTED)):
@@ -264,8 +271,8 @@ class Deck(LessonDeck):
             words = np.flatnonzero(~np.array(read.special))
             maps[title] = read.head(*self.bag)[np.ix_(words, words)], f"bag-of-words score {scores[-1]:.2f}"
         said = (
-            f"Head {head_label(*self.bag)} of {self.subject}: with all zeros the blocks on the diagonal, each text with itself, "
-            f"{'fade' if scores[1] < scores[0] else 'stay'}. Rows look."
+            f"Head {head_label(*self.bag)} of {self.subject}: with all segment A the blocks on the diagonal, each text with itself, "
+            f"{'fade' if scores[1] < scores[0] else 'stay'}. A row looks."
         )
         return small_maps(maps, said, words=[read.tokens[i] for i in words], size=(9.8, 4.2))
 
@@ -274,22 +281,22 @@ class Deck(LessonDeck):
     def answer(self, attention: Attention, other: Attention) -> Picture:
         """The lesson's answer; the two maps are those of the shuffled text."""
         (n, of), (excess, _), word = moved(attention, other), self.best["next"], self.best["same_word"][0]
-        same = {f"{self.name}, same word": Estimate(word.value.mean, form=".3f")}
+        same = {f"{self.name}, same word": Estimate(*word.value, ".3f")}
         if self.others:
-            theirs = self.others["same_word"].value.mean
-            same[f"{short_title(self.beside)}, same word"] = Estimate(theirs, form=".3f")
+            theirs = self.others["same_word"].value
+            same[f"{short_title(self.beside)}, same word"] = Estimate(*theirs, ".3f")
         missed = "" if "same_word" in self.clear else "; the same word does not"
-        if missed and self.others and self.others["same_word"].value.low > CLEAR:
-            missed = f"; the same word does so only in {subject(self.beside)}"
+        if missed and self.others and theirs.low > CLEAR:
+            missed += f", but passes in {subject(self.beside)}"
         beat = f"In {self.subject} {len(self.clear)} of {len(PATTERNS)} patterns pass {CLEAR:g}"
         return answer_picture(
             {
                 "A picture alone can mislead.": {
-                    "words that were moved": Estimate.per_cent(n / of, after=f" % ({n} of {of})")
+                    "share of words moved": Estimate(n / of, after=f" ({n} of {of})")
                 },
-                "A finding beats its null model; the twin does not."
+                f"A finding beats its null model by more than {CLEAR:g}; the twin does not."
                 if excess.value.low > CLEAR
-                else "No finding: it does not beat its null model.": {
+                else f"No finding: it does not beat its null model by more than {CLEAR:g}.": {
                     f"{self.name}, next word": Estimate(
                         excess.value.mean, excess.value.low, excess.value.high
                     ),
@@ -297,7 +304,7 @@ class Deck(LessonDeck):
                 },
                 f"{beat}{missed}.": same,
             },
-            f"Below the first row: excess over the null model in {self.n_report} pairs that had no part in choosing the heads; a pattern must pass {CLEAR:g}.",
+            f"Below the first row: excess over the null model in {self.n_report} pairs that had no part in choosing the heads; a pattern passes if its whole interval is above {CLEAR:g}.",
         )
 
     # ---- neurons ----------------------------------------------------------------------------------------------
@@ -333,7 +340,7 @@ class Deck(LessonDeck):
             )
         return answer_picture(
             {f"{found}: {answers[found]}.": needs},
-            f"Dimensions, of {size}, for 90 % of the margin. {self.Subject}: mean of {len(self.few)} pairs of texts; twin: mean of all its heads "
+            f"Dimensions, of {size}, for 90 % of the margin. {self.Subject}: mean of the {len(self.few)} pairs of texts that slide 23 rotates; twin: mean of all its heads "
             f"(fewest to most), {self.n_report} pairs. Untrained heads need few as well, so needing few proves nothing.",
         )
 
@@ -345,11 +352,13 @@ class Deck(LessonDeck):
             trained, svd = (Estimate(value * size, form=".1f") for value in (found.trained, found.svd))
             rotations = Estimate(turned.mean(), turned.min(), turned.max(), ".1f", "({} to {})")
             body.append([name, head_label(*where), trained, rotations, svd])
-        pairs = " and ".join(str(found.n_pairs) for _, found in self.bases.values())
+        pairs = ", ".join(
+            f"{found.n_pairs} pairs of tokens {name}" for name, (_, found) in self.bases.items()
+        )
         return TextTable(
             ["looks", "head", "as trained", "20 random rotations", "SVD basis"],
             body,
-            f"Dimensions of {size} for 90 % of the margin; {pairs} pairs of tokens.",
+            f"Dimensions of {size} for 90 % of the margin; {pairs}.",
         )
 
     def said_bases(self) -> str:
@@ -370,9 +379,13 @@ class Deck(LessonDeck):
     def said_positions(self) -> str:
         """Whether the keys hold positions, in the model and in its twin."""
         ours, twin = (self._keys_of(one).value.mean for one in (self.ours, self.theirs))
+        (found,) = self.verdicts_on("next-position")
+        line = found.claim.line()
+        beyond = f", more than the line of {line}" if twin > found.claim.threshold else ""
         return (
-            f"**{'Yes' if ours > 0.5 else 'Hardly'}, {ours:.2f}.** But the twin has {twin:.2f} without any training: position is in the input. "
-            "The correlation alone does not show that the head *uses* it."
+            f"**The correlation is {ours:.2f}.** The twin, without any training, has {twin:.2f}{beyond}: position is in the input. "
+            f"So the claim on slide 15 {found.verdict if found.verdict.startswith('cannot') else f'is decided: it {found.verdict}'}. "
+            "The correlation alone does not show that the head *uses* positions."
         )
 
     def position_table(self) -> TextTable:
@@ -407,7 +420,7 @@ class Deck(LessonDeck):
         standard, zeros = both.values()
         figure, axes = plain_axes((9.8, 3.6))
         for (name, adds), mark, colour in zip(both.items(), "oD", (LINE, SELECTED)):
-            fill = "white" if name == "all zeros" else colour
+            fill = "white" if name == "all segment A" else colour
             axes.plot(adds[standard.argsort()[::-1]], mark, color=colour, ms=9, mfc=fill, label=name)
         axes.axhline(0, color=MUTED, linestyle=":", linewidth=2)
         axes.set_xlabel(f"dimensions of head {head_label(*self.bag)}, the largest first", fontsize=TYPE_SIZE)
@@ -419,11 +432,11 @@ class Deck(LessonDeck):
         needed = ""
         if whole > 0:
             needed = (
-                f"With segments A and B, {margin_dimensions(standard)} of {self.encoder.head_size} dimensions make 90 % of it, "
-                f"the largest {100 * standard.max() / whole:.0f} %."
+                f"With segments A and B, {margin_dimensions(standard)} of {self.encoder.head_size} dimensions make 90 % of it; "
+                f"dimension {standard.argmax() + 1} alone makes {100 * standard.max() / whole:.0f} %."
             )
         return figure_picture(
             figure,
             f"Score of the same text minus score of the other text, mean of {len(self.few)} pairs: {whole:+.2f}, "
-            f"and {without:+.2f} with all zeros. {needed}",
+            f"and {without:+.2f} with all segment A. {needed}",
         )

@@ -15,7 +15,7 @@ from ..metrics import CannotDecide, best_index
 from ..published import published_gradients, published_layers, published_norm_share
 from ..render import Estimate, TextTable, answer_picture, figure_picture, interval_curves, zones_picture
 from .common import LessonDeck, short_title, subject
-from .lesson04_norms import (
+from .parts.lesson04_norms import (
     KINDS,
     LOOKS,
     VOTES,

@@ -262,17 +262,20 @@ class Deck(LessonDeck):
     def gains_table(self, relations: Sequence[str]) -> TextTable:
         """Best head, best offset and gain, relation by relation; the other model's gain and BERT-base's printed one beside them."""
         table = relation_gains(self.stanford, relations, published_table_1())
-        heads = {"acc.": "its acc.", "twin": "twin's acc.", "BERT-base": "BERT-base's gain"}
-        header, rows = [heads.get(name, name) for name in table.header], [[*row] for row in table.rows]
+        header, rows = [*table.header], [[*row] for row in table.rows]
+        theirs = "BERT-base" if self.other is None else f"{short_title(self.beside)} and BERT-base"
+        caption = table.caption.replace(
+            "BERT-base: its gain by", f"Twin: accuracy; {theirs}: gains, BERT-base's by"
+        )
         if self.other is not None:
             for row, name in zip(rows, relations):
                 row.insert(-1, signed_gain(100 * self.other[name].gain) if name in self.other else "-")
-            header.insert(-1, f"{short_title(self.beside)}'s gain")
+            header.insert(-1, short_title(self.beside))
         return replace(
             table,
             header=header,
             rows=rows,
-            caption=f"{self.Subject}: {table.caption[0].lower()}{table.caption[1:]}",
+            caption=f"{self.Subject}: {caption[0].lower()}{caption[1:]}",
         )
 
     def all_arcs_table(self) -> TextTable:

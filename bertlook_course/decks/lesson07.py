@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
 from bertlook_teach.model import Attention, extract_attention, head_label
-from bertlook_teach.stats import ratio_interval
 from bertlook_teach.views import Picture
 
 from ..analyses.coreference import (
-    PRONOUN_BASELINES,
     antecedent_gains,
     antecedent_table,
     ask_heads,
     both_right,
-    pronoun_table,
 )
 from ..claims import Verdict, decide, ledger
 from ..claims.lessons.lesson07 import LONGEST, antecedent_evidence, shown_antecedents
@@ -35,12 +31,11 @@ from ..render import (
     signed_gain,
 )
 from .common import LessonDeck, letter, short_title
-from .pictures.lesson07 import pronoun_pairs_picture
+from .parts.lesson07_pairs import SETS, AskedPairs
 from .pictures.limits import antecedent_limits
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
 _BOTH_BY_GUESSING = 0.25  # share of the pairs
-_PAIRS = ("Winogender", "GAP", "WinoBias")  # as docs/results.md names sets of pronouns with two candidates
 
 
 # --- what was recorded and published -------------------------------------------------------------------------
@@ -327,20 +322,29 @@ class Deck(LessonDeck):
             model=self.name,
         )
 
+    def pairs_table(self) -> TextTable:
+        """What a head and rules of place answer: on larger sets, too, where the model was measured on them."""
+        names = measured_of(self.encoder, "pronoun pairs")
+        return self.pairs.table() if names is None else self.pairs.beside_larger_sets(names)
+
     def said_on_larger_sets(self) -> str:
         """What docs/results.md says of larger sets of pronouns, of the model or, under its own name, of the one beside it."""
         names = self.quoted("pronoun pairs")
         unmeasured = self.not_measured(names, "on larger sets")
         if names is None:
             return unmeasured.strip()
-        heads, nearer = ([names.value(data, who) for data in _PAIRS] for who in ("best head", "nearer"))
+        heads, nearer = ([names.value(data, who) for data in SETS] for who in ("best head", "nearer"))
         beaten = sum(head.low > rule.high for head, rule in zip(heads, nearer))
+        if not unmeasured:  # the picture has the numbers
+            return (
+                f"**On {beaten} of {len(SETS)} larger sets it does**: there the two intervals do not overlap."
+            )
         said = "; ".join(
             f"{data} {head.value:.0f} [{head.low:.0f}, {head.high:.0f}] and {rule.value:.0f} (n = {names.cell(data, 'n')})"
-            for data, head, rule in zip(_PAIRS, heads, nearer)
+            for data, head, rule in zip(SETS, heads, nearer)
         )
         return (
-            f"{unmeasured}**On {beaten} of {len(_PAIRS)} larger sets it does.** Per cent right, {names.whose}'s best head and the nearer candidate: "
+            f"{unmeasured}**On {beaten} of {len(SETS)} larger sets it does.** Per cent right, {names.whose}'s best head and the nearer candidate: "
             f"{said}."
         )
 
@@ -374,77 +378,3 @@ def _said_of_all(table: MeasuredTable) -> str:
     """The best head and the strongest rule on all mentions."""
     found = _on_novels(table)
     return f"{found['best head'].value:.1f} and {found['four sieves'].value:.1f} (n = {_cases(table)})"
-
-
-# --- what the model answers to sentences that differ in their ends ----------------------------------------------
-class AskedPairs(NamedTuple):
-    """Pairs of sentences in which one pronoun means one of two people, and what each head answers.
-
-    Attributes
-    ----------
-    cases : list
-        The sentences that could be asked.
-    right : array of shape (case, direction, layer, head)
-    both : array of shape (direction, layer, head)
-        In which share of the pairs both sentences are right.
-    n_pairs : int
-    whose : str
-        The model, as the subject of a sentence.
-    """
-
-    cases: Sequence
-    right: np.ndarray
-    both: np.ndarray
-    n_pairs: int
-    whose: str
-
-    @property
-    def rules(self) -> Mapping[str, float]:
-        """In which share of the pairs each rule is right in both sentences."""
-        return {
-            name: float(both_right([rule(c) == c.answer for c in self.cases], self.cases)[0])
-            for name, rule in PRONOUN_BASELINES.items()
-        }
-
-    @property
-    def best(self) -> tuple[int, int, int]:
-        """Direction, layer and head of the reading that is right in most pairs."""
-        return tuple(int(i) for i in np.unravel_index(self.both.argmax(), self.both.shape))
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """95 % interval of the best reading's share, over sentences: *she* and *he* in one sentence are one case."""
-        hits = self.right[(slice(None), *self.best)]
-        totals = []  # of each sentence, its pairs and how many of them are right
-        for name in sorted({c.pair for c in self.cases}):
-            members = [i for i, c in enumerate(self.cases) if c.pair == name]
-            share, n = both_right(hits[members], [self.cases[i] for i in members])
-            totals.append([share * n, n])
-        return ratio_interval(totals)
-
-    def examples(self) -> Picture:
-        """Two pairs, and whom the pronoun means in each."""
-        shown = {("baker.driver", "female"), ("guard.visitor", "male")}
-        return pronoun_pairs_picture([c for c in self.cases if (c.pair, c.group) in shown])
-
-    def table(self) -> TextTable:
-        """Rules and the best head: right in a sentence, and in both of a pair."""
-        shares = {name: [share] for name, share in self.rules.items()}
-        shares["best head"] = [self.both.max(), *self.interval]
-        rows = [row for row in pronoun_table(self.right, self.cases) if row.group == "all"]
-        [best] = (row for row in rows if row.predictor == "best head")
-        clear = "" if best.low > 0.5 else "Not clearly here. "
-        return TextTable(
-            ["predictor", f"right, n = {len(self.cases)}", f"both of a pair, n = {self.n_pairs}"],
-            [
-                [
-                    row.predictor,
-                    Estimate.per_cent(row.accuracy, row.low, row.high),
-                    Estimate.per_cent(*shares[row.predictor]),
-                ]
-                for row in rows
-            ]
-            + [["guessing", Estimate(50.0, form=".0f"), Estimate(25.0, form=".0f")]],
-            f"{clear}Lines: 95 %, over sentences. Best head of {self.whose}: chosen fairly for “right”; "
-            f"for “both” the best of {self.both[0].size} heads, each read both ways, on these very pairs: {head_label(*self.best[1:])}.",
-        )

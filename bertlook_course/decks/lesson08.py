@@ -29,7 +29,7 @@ from ..render import (
     score_cell,
 )
 from .common import LessonDeck, letter, short_title, subject
-from .lesson08_leads import leads_of, said_ahead, said_lead, said_points, said_selectivity
+from .parts.lesson08_leads import leads_of, said_ahead, said_lead, said_points, said_selectivity
 
 PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "right-branching": "right-branching",
@@ -366,7 +366,7 @@ class Deck(LessonDeck):
                     "random twin's heads": found("twin's attention only"),
                 },
                 f"In {self.subject}, distances and words find {rank}.": compared,
-                f"With words, the probe {'can' if learns else 'cannot'} learn nonsense.": {
+                f"Words {'teach' if learns else 'do not teach'} the probe nonsense.": {
                     f"{self.name}, made-up grammar": found("attention and words, made up"),
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },

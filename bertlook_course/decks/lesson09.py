@@ -20,7 +20,6 @@ from ..render import (
     Estimate,
     TextTable,
     answer_picture,
-    claim_picture,
     count_verdicts,
     distance_map_figure,
     family_figure,
@@ -28,6 +27,13 @@ from ..render import (
     label_table,
 )
 from .common import LessonDeck, short_title
+from .parts.lesson09_distances import (
+    closest_pair,
+    how_good,
+    nearest_heads,
+    resting_on_sep,
+    share_of_own_layer,
+)
 
 N_TEXTS = 40
 N_BESIDE = (
@@ -171,7 +177,7 @@ class Deck(LessonDeck):
                 layers=self.layers,
             ),
             f"{'Most do' if named > 0.5 else 'Most do not'}: of the {n_same} closest pairs {100 * named:.0f} % are in one layer (chance "
-            f"{100 * self.chance:.0f} %); {inside} lie within layers {', '.join(map(str, block))}. Slide 5 counts one partner of each head. Closest: {self.names[first]} and {self.names[second]}, "
+            f"{100 * self.chance:.0f} %); {inside} lie within layers {', '.join(map(str, block[:-1]))} and {block[-1]}. Slide 5 counts one partner of each head. Closest: {self.names[first]} and {self.names[second]}, "
             f"{self.distances[first, second]:.3f} nats a token; half of all pairs: under {np.median(between):.3f}. Labels: slide 10.",
         )
 
@@ -328,24 +334,24 @@ class Deck(LessonDeck):
         reporting = {
             name: values[1::2] for name, values in self.seen[self.encoder].values.items()
         }  # the others chose
-        resting = [_resting(reporting, weights) for weights in stats.draws(len(reporting["sep"]))]
-        now = _resting(reporting, np.ones(len(reporting["sep"])))
+        resting = [resting_on_sep(reporting, weights) for weights in stats.draws(len(reporting["sep"]))]
+        now = resting_on_sep(reporting, np.ones(len(reporting["sep"])))
         low, high = (int(end) for end in stats.percentile_interval(resting))
         return (
             f"Row 1 is the share minus chance. Row 2: {now} of {self.labels.size} heads rest on `[SEP]`, and {low} to {high} if the texts are "
-            "drawn again."
+            "drawn again; the bar allows a little more, as texts are few."
         )
 
     def verdict_count(self) -> str:
         """How many claims hold, and where all of them can be read."""
-        said = f"For {self.subject}: {count_verdicts(self.verdicts)} Read them with `{self.claims_command}` or in the handout."
+        counts = count_verdicts(self.verdicts)
+        said = f"{counts[:-1]} for {self.subject}"
         if self.other is not None and short_title(self.beside) == "MiniLM":
-            said += " For MiniLM two hold and two do not (docs/results_minilm.md)."
-        return said
+            said += "; for MiniLM two hold"
+        return f"{said}: `{self.claims_command}`."
 
-    def claims_picture(self, *keys: str) -> Picture:
-        """Some of the claims. No head is chosen for the map: the other texts only give the place where it starts."""
-        drawn = claim_picture(self.verdicts_on(*keys))
+    def said_of_the_map(self, drawn: Picture) -> Picture:
+        """The picture of claims. No head is chosen for the map: the other texts only give the place where it starts."""
         said = re.sub(
             r"heads and layers( of row \d+)? chosen on (\S+) others",
             r"the map\1 starts from the map of \2 others",
@@ -392,7 +398,7 @@ class Deck(LessonDeck):
                     "random twin, stress": Estimate(self.twin_map.stress),
                 },
             },
-            f"{self._alike()}The stress is {_how_good(self.map.stress)}.",
+            f"{self._alike()}The stress is {how_good(self.map.stress)}.",
         )
 
     def _alike(self) -> str:
@@ -400,7 +406,7 @@ class Deck(LessonDeck):
         first, second = closest_pair(self.distances)
         said = f"{self.names[first]} and {self.names[second]} have {self.subject}'s most similar maps"
         alike = self.added_cosines()[1].max() > 0.5
-        said += f", {'and' if alike else 'but'} on one sentence they add {'similar' if alike else 'different'} things (slide 16)"
+        said += f", {'and' if alike else 'but'} add {'similar' if alike else 'different'} things (slide 16)"
         kinds = Counter(label for label in self.labels.ravel() if label not in (measures.UNLABELLED, "broad"))
         [(kind, count)] = kinds.most_common(1) or [("", 0)]
         return f"{said}; {count} heads share the label {kind}. " if count > 1 else f"{said}. "
@@ -414,51 +420,3 @@ class Deck(LessonDeck):
             f"{len(self.names)} heads and one of {self.published.labels.size} are not of the same heads: `metrics.procrustes` "
             "refuses them. Maps from two halves of the texts are allowed:"
         )
-
-
-def nearest_heads(distances: np.ndarray) -> np.ndarray:
-    """For each head the place of its nearest other head; distances of shape (head, head)."""
-    return np.where(np.eye(len(distances), dtype=bool), np.inf, distances).argmin(axis=1)
-
-
-def closest_pair(distances: np.ndarray) -> tuple[int, int]:
-    """The two different heads that are closest; distances of shape (head, head), ``inf`` where a pair does not count."""
-    others = np.where(np.eye(len(distances), dtype=bool), np.inf, distances)
-    first, second = np.unravel_index(others.argmin(), others.shape)
-    return int(first), int(second)
-
-
-def share_of_own_layer(distances: np.ndarray, layers: np.ndarray) -> tuple[float, float, float]:
-    """The share of heads whose nearest head is of their own layer, and its interval over texts.
-
-    Parameters
-    ----------
-    distances : array of shape (text, head, head)
-    layers : int array of shape (head,)
-
-    Returns
-    -------
-    share, low, high : float
-        Whole heads are counted, in steps; so there is no tail that the interval could lean to.
-    """
-
-    def share_in(matrix):
-        return (layers[nearest_heads(matrix)] == layers).mean()
-
-    n_texts = len(distances)
-    drawn = [share_in(np.tensordot(w / w.sum(), distances, 1)) for w in stats.draws(n_texts)]
-    share = share_in(distances.mean(axis=0))
-    return share, *stats.sample_interval(drawn, share, n_texts, acceleration=0, within=(0, 1))
-
-
-def _how_good(stress: float) -> str:
-    """Kruskal's words for the stress of a map."""
-    if stress < 0.1:
-        return "good" if stress < 0.05 else "between good and fair"
-    return "between fair and poor" if stress < 0.2 else "poor"
-
-
-def _resting(quantities: dict[str, np.ndarray], weights: np.ndarray) -> int:
-    """How many heads rest on [SEP], in the weighted mean over texts."""
-    means = {name: np.tensordot(weights / weights.sum(), values, 1) for name, values in quantities.items()}
-    return (measures.behaviour_labels(means) == "[SEP]").sum()

@@ -24,7 +24,7 @@ from ..render import (
     signed_gain,
 )
 from .common import letter, short_title, subject
-from .lesson12_ranks import Ranks, auc_of
+from .parts.lesson12_ranks import Ranks, auc_of
 from .pictures.limits import keyword_limits
 
 _ABOUT_HALF = 0.47, 0.53  # between these an AUC is called chance

@@ -146,7 +146,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["weight against gradient on [SEP]", "rank correlation [95 %]"],
             [*rows, ["BERT-base, 12 layers", of_layers]],
-            "f(x): the vector that [SEP] passes on. The gradient is g · f(x), so a short f(x) makes it small. "
+            "The gradient of a weight is g · f(x): g is what the loss asks for, f(x) what [SEP] passes on. "
             "Given norm: the length of f(x) held fixed. BERT-base: published.",
         )
 
@@ -224,8 +224,8 @@ class Deck(LessonDeck):
         survive = sum(_outcome(one) == "supported" for one in self.outcomes)
         return (
             f"Row 1 {_becomes(haven)} (it is not compared with a twin). Row 2 {_becomes(own)} (slide 16 has the same question on {row.n_texts} "
-            f"sentences). {count_verdicts(self.verdicts)} Each is decided **alone**; corrected for eleven tests, {survive} are supported "
-            f"(next slide). The class takes {len(self.resources.pairs)} pairs of texts and {len(self.resources.treebank)} sentences; "
+            f"sentences). {count_verdicts(self.verdicts)} Corrected for eleven tests, {survive} are supported "
+            f"(next slide). This deck takes {len(self.resources.pairs)} pairs of texts and {len(self.resources.treebank)} sentences; "
             f"`{self.claims_command}` takes all texts and can decide more."
         )
 
@@ -236,9 +236,10 @@ class Deck(LessonDeck):
             f"{self.name}, {len(self.outcomes)} claims": self.outcomes,
             "BERT-base, published numbers, seen before the lines were fixed": self.printed,
         }
+        ours, printed = (sum(_outcome(one) == "supported" for one in side) for side in sides.values())
         return sorted_picture(
             sides,
-            f"Our own claim, on determiners: {gain} over the best distance"
+            f"{ours} of {len(self.outcomes)} survive in {self.subject}, {printed} in BERT-base's published numbers. Our own claim, on determiners: {gain} over the best distance"
             f"{'' if row.gain_low > 0 or row.gain_high < 0 else ', undecided'}.",
         )
 

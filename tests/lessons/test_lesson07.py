@@ -431,7 +431,7 @@ def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkey
     )
     answer = deck.answer()
     assert "baseline: head match 52 %" in answer.sentence
-    assert "By meaning alone: no. (other, Winogender 52.0 [49.0, 55.0] %, baseline: guessing 50 %" in answer.sentence
+    assert "Winogender 52.0 [49.0, 55.0] %, baseline: guessing 50 %" in answer.sentence
     monkeypatch.setattr(deck, "beside", None)
     monkeypatch.setattr(deck, "of_other", None)
     assert "LitBank: other, 1,234 cases" in deck.points_picture().sentence

@@ -1,6 +1,7 @@
 """Lesson 9 beside its distances: the claims' statistics, the published map, the drawn map, and its views in Python."""
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -288,3 +289,8 @@ def test_the_rules_name_the_heads_that_they_show():
     assert [labels[int(layer) - 1, int(head) - 1] for layer, head in shown] == [
         label for label, _ in THRESHOLDS.values()
     ]
+
+
+def test_what_the_answers_say_of_minilm_stands_on_its_page():
+    page = (Path(__file__).parents[2] / "docs" / "results_minilm.md").read_text(encoding="utf-8")
+    assert "| 07 | 3 | 3 / 0 / 0 |" in page and "| 09 | 4 | 2 / 2 / 0 |" in page

@@ -165,11 +165,10 @@ def test_both_models_verdicts_stand_in_one_row():
     assert picture.svg.count(">supported*<") == 4 and "8: 12 layer means" in picture.beneath
     assert "3: unit changed after the lock; 5: [MASK] not tested" in picture.beneath
     of_specimen = [replace(one, model="specimen") for one in ours]
-    assert (
-        "after the lock (by sentences an earlier specimen left it undecided); 5: [MASK] not tested"
-        in sorted_picture({"specimen": of_specimen}, "Sorted.").caption
-    )
-    assert "after the lock; 5: [MASK]" in sorted_picture({"another": ours}, "Sorted.").caption
+    assert "With a reservation: slide 14" in sorted_picture({"specimen": of_specimen}, "Sorted.").caption
+    told = outcome_picture(of_specimen).caption
+    assert "after the lock (by sentences an earlier specimen left it undecided); 5: [MASK] not tested" in told
+    assert "after the lock; 5: [MASK]" in outcome_picture(ours).caption
     assert [row[0] for row in picture.numbers[0].rows] == [claim.title for claim in h.REGISTER]
 
 

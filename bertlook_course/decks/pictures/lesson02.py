@@ -76,7 +76,7 @@ def pattern_nulls(attention: Attention) -> Picture:
     )
     caption = (
         f"Above: {_who(attention)}'s heads for Vig's six patterns, and for the bag of words from his second post. Below, the null models: the mean row of "
-        "the text; for “own word”, any neighbour at that distance; for “[SEP]” and “bag”, an even spread. Rows look; darker means more."
+        "the text; for “own word” (the rest of it), any neighbour as far away; for “[SEP]” and “bag”, an even spread. A row looks; darker means more."
     )
     words = TextTable(
         ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]
@@ -126,20 +126,31 @@ def null_picture(words: Sequence[str], same: np.ndarray, finds: np.ndarray) -> P
     first, second = shares[0] - shares[1], shares[2] - shares[3]
     return small_maps(
         said,
-        "Rows look, columns are looked at; dark is 1. "
+        "A row looks, a column is looked at; dark is 1. "
         f"Excess of the first head {first:+.2f}, of the second {second:+.2f}.",
         words=words,
     )
 
 
-def products_picture(products, attention: Attention, query: int, key: int, *, shown: int = 7) -> Picture:
-    """The largest products of one token's query and another's key, and all others together: what their score is a sum of."""
+def products_picture(
+    products, attention: Attention, at: tuple[int, int], query: int, key: int, *, shown: int = 7
+) -> Picture:
+    """The largest products of one token's query and another's key, and all others together: what their score in the head ``at`` is a sum of.
+
+    Dimensions are counted from 1, as in the views.
+    """
     order = np.argsort(-np.abs(products), kind="stable")[:shown]
     terms = np.r_[products[order], products.sum() - products[order].sum()].round(1)
-    names = [*(f"dim. {dimension}" for dimension in order), f"{len(products) - shown} others"]
+    whose = _who(attention).removeprefix("the ")
+    names = [*(f"dim. {dimension + 1}" for dimension in order), f"{len(products) - shown} others"]
     return figure_picture(
         terms_figure(
-            {f"“{attention.tokens[query]}” meets “{attention.tokens[key]}”": (terms, "")},
+            {
+                f"{whose}, head {head_label(*at)}: “{attention.tokens[query]}” meets “{attention.tokens[key]}”": (
+                    terms,
+                    "",
+                )
+            },
             names,
             size=(9.8, 2.2),
         ),
@@ -206,7 +217,7 @@ def said_shuffled(attention: Attention, other: Attention) -> str:
     n, of = moved(attention, other)
     return (
         f"**The {of} words and pieces were shuffled:** {n} of the {of} labels now stand where the model read a different word. "
-        "Whatever you saw is not about the words. Those beside the picture are labels, too."
+        "Whatever you saw is not about the words. The sentence beside the picture uses the moved labels, too."
     )
 
 

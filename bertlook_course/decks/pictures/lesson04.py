@@ -45,7 +45,7 @@ from ...render import (
 )
 from ..common import short_title, subject
 from ..lesson04 import Deck
-from ..lesson04_norms import banded, idle_head, length_of, share_of, sink_of, sinks_figure
+from ..parts.lesson04_norms import banded, idle_head, length_of, share_of, sink_of, sinks_figure
 
 _WIDE = 1030.0
 _SIGNS = {"yes": HOLDS, "no": FAILS}

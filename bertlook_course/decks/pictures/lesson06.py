@@ -217,12 +217,11 @@ def luck_picture(deck: Deck) -> Picture:
 
 def luck_question(deck: Deck) -> str:
     """What the twin's best reading will seem to reach in the rarest relation, a question in Markdown."""
-    glosses = {"mwe": ", fixed expressions of several words such as *instead of*,"}
+    glosses = {"mwe": ", phrases such as *instead of*,"}
     name, n_heads = deck.rarest.relation, deck.readings // 2
     return (
         f"{deck.Subject}'s random twin knows nothing. `{name}`{glosses.get(name, '')} occurs only **{deck.rarest.n}** times. "
-        f"We take the best of its {deck.readings} readings ({n_heads} heads, each read in two ways) *on these very cases*. "
-        "What accuracy will it appear to have?"
+        f"We take the best of {deck.readings} readings ({n_heads} heads, two ways) *on these very cases*. What does it seem to find?"
     )
 
 

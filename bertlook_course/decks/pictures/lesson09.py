@@ -138,8 +138,8 @@ def base_kinds_picture(deck: Deck) -> Picture:
         {"BERT-base (Fig. 6)": (labels, ())},
         "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
         key=_kinds_of(labels),
-        across=44,
-        high=190,
+        across=54,
+        high=102,
         numbers=(deck.labels_table(),),
     )
 

@@ -54,7 +54,7 @@ _REMARKS = {
         False,
     ): "unit changed after the lock (by sentences an earlier specimen left it undecided)",
     ("13-drifters", False): "[MASK] not tested",
-    ("13-three-phases", True): "smooth curves pass, too (slide 12)",
+    ("13-three-phases", True): "smooth curves beat shuffling, too (slide 12)",
     ("13-looks-where-it-matters-less", True): "12 layer means, not heads",
 }
 
@@ -120,8 +120,8 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
     caption = (
-        "A claim is supported (or refuted) if the p for that side, corrected for eleven claims, is below .05. "
-        "Otherwise it is undecided, wherever its interval lies."
+        "Supported: the p, corrected for eleven claims, is below .05, and the random twin lies outside the interval. "
+        "Refuted: the p of the opposite is below .05. Otherwise undecided, wherever the interval lies."
     )
     return Picture(
         body,
@@ -288,7 +288,8 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
         for name, outcomes in sides.items()
     )
     decided = [one for outcomes in sides.values() for one in outcomes if one.verdict != OPEN]
-    caption += _starred(decided)
+    if any(map(_remark, decided)):
+        caption += " *\N{NO-BREAK SPACE}With a reservation: slide 14 has it."
     return Picture(body, _WIDTH, top, "Which claims survive", said, _EM, caption=caption, wide=True)
 
 
@@ -305,12 +306,12 @@ def _remark(verdict, bar: bool = False) -> str:
 
 
 def _starred(outcomes: Sequence, *, bar: bool = False, short: bool = False) -> str:
-    """What the stars mean, by the claim's number; short, without what is bracketed, and with the slide that has it."""
+    """What the stars mean, by the claim's number; short, without what is bracketed."""
     said = ((one.claim.title.partition(" ")[0], _remark(one, bar)) for one in outcomes)
     found = [
         f"{number}: {remark.partition(' (')[0] if short else remark}" for number, remark in said if remark
     ]
-    return f" *\N{NO-BREAK SPACE}{'(slide 20) ' * short}{'; '.join(found)}." if found else ""
+    return f" *\N{NO-BREAK SPACE}{'; '.join(found)}." if found else ""
 
 
 def why_short(verdict) -> str:

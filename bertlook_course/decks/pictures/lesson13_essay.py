@@ -100,7 +100,7 @@ def five_things_picture() -> Picture:
             "end",
         ),
     ]
-    caption = "A made-up result. Other claims resample sentences or word types."
+    caption = "A made-up result. Other claims resample documents, paragraphs or word types."
     said = (
         "Five things are fixed beforehand: the sentence, the statistic, the line, what would refute it, and what is resampled. "
         + caption

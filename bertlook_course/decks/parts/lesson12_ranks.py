@@ -10,19 +10,19 @@ import numpy as np
 from bertlook_teach import head_label, stats
 from bertlook_teach.views import Picture, model_of
 
-from ..analyses import keywords
-from ..claims import Resources
-from ..claims.lessons import lesson12
-from ..metrics import best_index
-from ..published import MeasuredTable
-from ..render import (
+from ...analyses import keywords
+from ...claims import Resources
+from ...claims.lessons import lesson12
+from ...metrics import best_index
+from ...published import MeasuredTable
+from ...render import (
     Estimate,
     NumberTable,
     TextTable,
     table_bars,
     table_dots,
 )
-from .common import LessonDeck, letter, subject
+from ..common import LessonDeck, letter, subject
 
 DARKEST = 4  # times the average: a word with more is not drawn darker
 

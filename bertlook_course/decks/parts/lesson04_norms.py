@@ -11,9 +11,9 @@ import numpy as np
 from bertlook_teach.measures import special_token_attention
 from bertlook_teach.views import LINE, MUTED, SELECTED
 
-from ..analyses.anatomy import attention_against_importance
-from ..claims import SINKS, Evidence
-from ..metrics import best_index
+from ...analyses.anatomy import attention_against_importance
+from ...claims import SINKS, Evidence
+from ...metrics import best_index
 
 KINDS = ("cls", "sep", "punct", "other")
 REPLICATES = 300

@@ -6,8 +6,8 @@ import numpy as np
 
 from bertlook_teach.stats import ratio_interval
 
-from ..claims.lessons import lesson08
-from ..render import signed_gain
+from ...claims.lessons import lesson08
+from ...render import signed_gain
 
 
 def leads_of(found: lesson08.Measured) -> dict[str, str]:
