@@ -65,7 +65,8 @@ class Deck(LessonDeck):
         verdicts = self.verdicts_on(*keys)
         picture, hold = claim_picture(verdicts), sum(one.verdict == HOLDS for one in verdicts)
         said = "Both hold" if hold == len(verdicts) == 2 else f"{hold} of {len(verdicts)} hold"
-        return replace(picture, caption=f"{said} in {self.subject}. {picture.caption}")
+        picked = f"{said} in {self.subject}; they are {len(verdicts)} of the {len(self.verdicts)} claims of lesson 6."
+        return replace(picture, caption=f"{picked} {picture.caption}")
 
     def whose_guesses(self, guesser) -> str:
         """Whose guesses the slide shows."""
@@ -80,7 +81,7 @@ class Deck(LessonDeck):
         said = "; ".join(
             f"*{tokens[i]}* gives *{tokens[key]}* {100 * looks[i, key]:.0f} %" for i, key in most.items()
         )
-        return f"{said}. Shares of the row; special tokens are hidden."
+        return f"{said}. Shares of the row; the marks at both ends are hidden."
 
     def det_picture(self, *, voted: bool) -> Picture:
         """How often the next word is the noun of a determiner, beside BERT-base's best head: the axis of the vote, or the answer on it."""
@@ -101,6 +102,7 @@ class Deck(LessonDeck):
         gains = lesson06.printed_gains()
         first, *_, last = gains
         most, least = (signed_gain(gains[name], 1) for name in (first, last))
+        cases = [row.n for row in published_table_1().values() if row.relation in gains and row.n]
         figure = gain_figure(
             {"BERT-base, best of 288": {_plain(name): gain for name, gain in gains.items()}},
             [_plain(name) for name in gains],
@@ -108,8 +110,8 @@ class Deck(LessonDeck):
         figure.axes[0].set_xlabel("points above the best distance")  # the names leave no room for more
         return figure_picture(
             figure,
-            f"From the output of the authors' code, without n or intervals (Clark et al. 2019). Most: {first} {most} points; "
-            f"least: {last} {least}.",
+            f"The {len(gains)} rows of the paper's table, by the output of the authors' code (Clark et al. 2019); {min(cases):,} to {max(cases):,} "
+            f"cases a relation, no intervals. Most: {first} {most} points; least of these: {last} {least}.",
         )
 
     def best_picture(self, *, voted: bool) -> Picture:
@@ -181,8 +183,8 @@ class Deck(LessonDeck):
         layer = int(means["weight"][sink].argmax())
         weight, norm = (one[sink][layer] / sum(one[kind][layer] for kind in KINDS) for one in means.values())
         return (
-            f"The same for `[{sink.upper()}]` in {self.subject}, layer {layer + 1}: **{weight:.2f}** of the weights, **{norm:.2f}** of what is "
-            f"added (n = {found.n} texts)."
+            f"In {self.subject} the same is true of `[{sink.upper()}]`, the mark at the {'beginning' if sink == 'cls' else 'end'}: "
+            f"**{weight:.2f}** of the weights in layer {layer + 1}, **{norm:.2f}** of what is added (n = {found.n} texts)."
         )
 
     def answer(self) -> Picture:

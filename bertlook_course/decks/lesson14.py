@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -28,8 +27,19 @@ from ..render import (
     layer_curves,
 )
 from .common import LessonDeck, letter
+from .parts.lesson14_longer import (
+    best_after_ten_rounds,
+    layers_after_ten_rounds,
+    least_p,
+    longer_gaps,
+    ten_rounds,
+    twin_too,
+    twins_best,
+)
+from .pictures.lesson14 import note_gap
 from .pictures.limits import tuning_limits
 
+THREE_ROUNDS = "three rounds of tuning, first seed"
 FINDINGS = {  # the answers of the question on slide 15, as the slide after it says them
     "A": "it rises after negation only",
     "B": "it rises after both, after negation more in every seed",
@@ -77,7 +87,7 @@ class Deck(LessonDeck):
         }
         return figure_picture(
             layer_curves(curves, ylabel="divergence, nats", size=(9.6, 4.2), font_size=18),
-            f"Mean over the heads of a layer, {self.n_texts} sentences, one seed. Last third of the layers minus first third, nats: negation "
+            f"Mean over the heads of a layer; {THREE_ROUNDS}, {self.n_texts} sentences. Last third of the layers minus first third, nats: negation "
             f"{late['negation']}, control {late['control']}.",
         )
 
@@ -100,13 +110,12 @@ class Deck(LessonDeck):
             head_label(*np.unravel_index(at, difference.shape))
             for at in (difference.argmin(), difference.argmax())
         )
-        beyond, unsure = self.beyond_the_twin, int(self.unsure.sum())
+        unsure = int(self.unsure.sum())
         return figure_picture(
             heat_figure({"negation minus control": difference}, numbers=True),
             f"Blue: more for negation, most {most} ({difference.max():+.3f} nats); brown: more for the control, most {least} "
-            f"(−{abs(difference.min()):.3f}). First seed, {self.n_texts} sentences; in {unsure} of {self.n_heads} heads "
-            f"the 95 % interval contains 0. After negation and the control {beyond['negation']} and {beyond['control']} heads move more than any of the "
-            "tuned twin: a low bar, as its nearly even maps hardly move.",
+            f"(−{abs(difference.min()):.3f}). {THREE_ROUNDS.capitalize()}, {self.n_texts} sentences; in {unsure} of {self.n_heads} heads "
+            f"the 95 % interval contains 0. {self.said_beyond()} than any head of the tuned twin: a low bar, as the twin's maps hardly move.",
         )
 
     @property
@@ -121,6 +130,13 @@ class Deck(LessonDeck):
         """Of each task, how many heads change more than any head of the twin that was tuned on negation."""
         most = self.control.moved["negation"].js.mean(axis=0).max()
         return {task: int((values > most).sum()) for task, values in self.change.items()}
+
+    def said_beyond(self) -> str:
+        """The same in words, up to what they are compared with."""
+        negation, control = self.beyond_the_twin.values()
+        if negation == control:
+            return f"After either task {negation} of {self.n_heads} heads move more"
+        return f"After negation {negation} and after the control {control} of {self.n_heads} heads move more"
 
     @property
     def beyond_the_control(self) -> str:
@@ -167,7 +183,7 @@ class Deck(LessonDeck):
         return TextTable(
             [f"heads of {self.name}", "cosine", "floor", "nats", f"heads kept, of {self.n_heads}"],
             rows,
-            f"{'Yes' if matched['negation'].kept == self.n_heads else 'Not all'}: after negation {matched['negation'].kept} of {self.n_heads} are still themselves. Floor: cosine with the other heads of the layer. {self.n_texts} sentences. Kept: "
+            f"{'Yes' if matched['negation'].kept == self.n_heads else 'Not all'}: after negation {matched['negation'].kept} of {self.n_heads} are still themselves. Floor: cosine with the other heads of the layer. {THREE_ROUNDS.capitalize()}, {self.n_texts} sentences. Kept: "
             "matched with themselves; a random pairing keeps 1.",
         )
 
@@ -186,7 +202,7 @@ class Deck(LessonDeck):
         return figure_picture(
             layer_curves(curves, ylabel="share to [SEP]", size=(9.6, 3.9), font_size=18),
             f"{'Yes' if change.low > 0 or change.high < 0 else 'Not surely'}. Share of a row in the last layer: {change} more after negation, "
-            f"{theirs} more after the control. Mean over heads, first seed, {self.n_texts} sentences.",
+            f"{theirs} more after the control. Mean over heads; {THREE_ROUNDS}, {self.n_texts} sentences.",
         )
 
     # ---- who finds the cue --------------------------------------------------------------------------------
@@ -255,19 +271,22 @@ class Deck(LessonDeck):
             name, after = f"tuned on {task}", 100 * np.array(getattr(found, task))
             short[name] = [(100 * found.before, end) for end in (after.mean(), after.min(), after.max())]
             before = longer.value("specimen", "mean").value
-            long[name] = [(before, end) for end in _ten_rounds(task)]
+            long[name] = [(before, end) for end in ten_rounds(task)]
             published[name] = [[100 * published_mean_f1(one) for one in ("pretrained", condition)]] * 3
         titles = f"three rounds, {self.ours.n_seeds} seeds", "ten rounds, 5 seeds", "BERT-base, published"
         drawn = {
             title: {name: tuple(map(np.array, curve)) for name, curve in panel.items()}
             for title, panel in zip(titles, panels)
         }
+        figure = depth_panels_figure(
+            drawn, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.3, 3.0)
+        )
+        ahead, theirs, _ = longer_gaps()
+        note_gap(figure.axes[1], f"gap {ahead:+.1f}\ntwin's {theirs:+.1f}")
         return figure_picture(
-            depth_panels_figure(
-                drawn, ylabel="mean F1, per cent", xlabel="", ticks=("before", "after"), size=(9.3, 3.0)
-            ),
-            f"{self.n_texts} sentences not tuned on. Line: mean; band: lowest to highest seed. Random twin, three rounds: "
-            f"{low if low == high else f'{low} to {high}'}, not drawn. Ten rounds: run on {longer.whose}.",
+            figure,
+            f"Left and middle: {self.n_texts} sentences not tuned on, mean and range over seeds; ten rounds: {longer.whose}. Random twin, three "
+            f"rounds: {low if low == high else f'{low} to {high}'}. Right: Zhao and Bethard 2020, ten runs, stories, another control.",
         )
 
     def seeds_answer(self) -> str:
@@ -307,24 +326,27 @@ class Deck(LessonDeck):
         f1 = self.best_f1
         _, low, high = self.ours.before["test"].interval(*self.best)
         before = Estimate(*(100 * number for number in (f1["before"][0], low, high)), ".0f")
-        seeds = {task: ", ".join(f"{100 * value:.0f}" for value in f1[task]) for task in negation.TASKS}
+        seeds = [
+            f"{100 * ours:.0f} against {100 * other:.0f}"
+            for ours, other in zip(f1["negation"], f1["control"])
+        ]
         wins = sum(ours > control for ours, control in zip(f1["negation"], f1["control"], strict=True))
-        head, times, lowest, highest = _best_after_ten_rounds()
+        head, times, lowest, highest = best_after_ten_rounds()
         return (
             f"**After three rounds {'yes' if wins == len(f1['control']) else 'no'}: head {head_label(*self.best)}, the best on the "
-            f"sentences tuned on, beats the control in {wins} of {len(f1['control'])} seeds** ({seeds['negation']} against "
-            f"{seeds['control']} per cent; before {before}). After ten rounds {head} is the best head "
+            f"sentences tuned on, beats the control in {wins} of {len(f1['control'])} seeds** (seed by seed {joined(seeds)} "
+            f"per cent; before {before}). After ten rounds {head} is the best head "
             f"{'in all' if times == 'five times' else f'{times} in'} five seeds, with {lowest:.0f} per cent or more; the best head after the control has "
-            f"{highest:.0f} at most, and the tuned twin's {_twins_best():.0f}."
+            f"{highest:.0f} at most, and the tuned twin's {twins_best():.0f}."
         )
 
     def answer(self) -> Picture:
         """The lesson's answer."""
         found = self.contrast
-        more, twin, whose = _longer_training()
+        more, twin, _ = longer_gaps()
         moved = self.beyond_the_twin
         points = partial(Estimate, form="+.1f", after=" points")
-        head, _, lowest, highest = _best_after_ten_rounds()
+        head, _, lowest, highest = best_after_ten_rounds()
         listed = 100 * self.rules["the nearest word on a list of cues"].f1
         return answer_picture(
             {
@@ -332,8 +354,8 @@ class Deck(LessonDeck):
                     f"after {task}": Estimate(n, form=".0f", after=f" of {self.n_heads} heads")
                     for task, n in moved.items()
                 },
-                f"Negation over control: {'too few seeds' if min(found.p, float(_least_p())) >= 0.05 else 'more'}"
-                f"{'; the twin does it, too' if _twin_too() else ''}.": {
+                f"Negation over control: {'too few seeds' if min(found.p, float(least_p())) >= 0.05 else 'more'}"
+                f"{'; the twin does it, too' if twin_too() else ''}.": {
                     f"3 rounds, {self.ours.n_seeds} seeds": points(100 * found.difference),
                     "10 rounds, 5 seeds": points(more),
                     "random twin, 10 rounds": points(twin),
@@ -341,11 +363,12 @@ class Deck(LessonDeck):
                 f"Head {head} {'may learn' if lowest > highest else 'does not learn'} to find cues.": {
                     f"{head}, lowest seed": Estimate(lowest, form=".0f", after=" %"),
                     "control, best of all": Estimate(highest, form=".0f", after=" %"),
-                    "random twin, best of all": Estimate(_twins_best(), form=".0f", after=" %"),
+                    "random twin, best of all": Estimate(twins_best(), form=".0f", after=" %"),
                 },
             },
-            f"Row 1 counts heads that move more than any of the tuned twin, which hardly moves; compared with the control, {self.beyond_the_control}. "
-            f"Row 2: p = {found.p:.2f} and {_least_p()}. Row 3: F1, ten rounds ({whose}); {self._before_ten_rounds(head)}a list of "
+            f"Row 1 (three rounds, first seed): more than any head of the tuned twin. Beside the control: "
+            f"{self.beyond_the_control}; {layers_after_ten_rounds()}. "
+            f"Row 2: p = {found.p:.2f} and {least_p()}. Row 3: F1; {self._before_ten_rounds(head)}a list of "
             f"cues: {listed:.0f} %.",
         )
 
@@ -364,58 +387,14 @@ def next_word_head() -> tuple[int, int]:
 
 def longer_training() -> str:
     """What more rounds and more seeds say: docs/results.md."""
-    more, twin, _ = _longer_training()
-    (_, low, high), (_, least, most) = map(_ten_rounds, negation.TASKS)
+    more, twin, _ = longer_gaps()
+    (_, low, _), (_, _, most) = map(ten_rounds, negation.TASKS)
     wins = "negation wins in every seed" if low > most else "it depends on the seed"
     return (
-        f"**After ten rounds {wins}:** {low:.1f} to {high:.1f} against {least:.1f} to {most:.1f}. {more:+.1f} points, "
-        f"p = {_least_p()} (the least for five seeds). "
-        f"{'The random twin does so, too, without pretraining' if _twin_too() else 'Random twin'}: {twin:+.1f}, p = "
-        f"{_least_p('control, random twin')}."
+        f"**After ten rounds {wins}:** on average by {more:.1f} points, p = {least_p()} (the least for five seeds). "
+        f"{'The random twin does so, too, without pretraining' if twin_too() else 'Random twin'}: {twin:+.1f}, p = "
+        f"{least_p('control, random twin')}."
     )
-
-
-def _ten_rounds(task: str) -> list[float]:
-    """The mean F1 of all heads after ten rounds, per cent: mean, lowest and highest of five seeds."""
-    return _numbers(measured("negation").cell(f"tuned on {'the ' * (task == 'control')}{task}", "mean"))
-
-
-def _numbers(cell: str) -> list[float]:
-    return [float(number) for number in re.findall(r"\d+\.\d+", cell)]
-
-
-def _best_after_ten_rounds() -> tuple[str, str, float, float]:
-    """The head that is best in most seeds after ten rounds of negation, how often it is, its lowest F1 and the control's highest, per cent."""
-    longer = measured("negation")
-    head, _, seeds = longer.cell("tuned on negation", "best head").rstrip(")").partition(" (")
-    lowest = _numbers(longer.cell("tuned on negation", "its F1"))[0]
-    return head, seeds.split(",")[0], lowest, _numbers(longer.cell("tuned on the control", "its F1"))[1]
-
-
-def _longer_training() -> tuple[float, float, str]:
-    """Negation minus control after ten rounds and five seeds, the same for the twin, and whose numbers these are."""
-    longer = measured("negation: differences")
-    return (
-        longer.value("control", "difference").value,
-        longer.value("control, random twin", "difference").value,
-        longer.whose,
-    )
-
-
-def _least_p(minus: str = "control") -> str:
-    """The p over seeds of that difference."""
-    return measured("negation: differences").cell(minus, "p over")[:3]
-
-
-def _twin_too() -> bool:
-    """Whether the twin, too, is ahead of its control in every seed: its p is the least that there can be, that of the model as well."""
-    _, twin, _ = _longer_training()
-    return twin > 0 and _least_p("control, random twin") == _least_p()
-
-
-def _twins_best() -> float:
-    """The highest F1 of the twin's best head after ten rounds of negation, per cent."""
-    return _numbers(measured("negation").cell("twin tuned on negation", "its F1"))[1]
 
 
 def _by_head(values: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,7 @@ from bertlook_course.claims import Evidence, Resources, ledger
 from bertlook_course.claims.lessons import lesson14 as collectors
 from bertlook_course.corpora import Negation, NegationSentence
 from bertlook_course.decks import lesson14
+from bertlook_course.decks.parts.lesson14_longer import layers_after_ten_rounds
 from bertlook_course.metrics import CannotDecide
 from bertlook_course.published import published_cosines, published_gains, published_head_f1, published_mean_f1
 from bertlook_course.storage import Memory
@@ -111,6 +113,18 @@ def test_a_head_is_unsure_where_the_interval_over_sentences_holds_0():
     }
     deck = SimpleNamespace(ours=SimpleNamespace(moved=tuned))
     assert lesson14.Deck.unsure.fget(deck).tolist() == [[False, False, True]]
+
+
+def test_after_ten_rounds_negation_moves_every_layer_more():
+    """The slides and the notes say so in words; the numbers stand in docs/results.md."""
+    page = (Path(__file__).parents[2] / "docs/results.md").read_text(encoding="utf-8")
+    table = page.partition("### What else changed")[2]
+    rows = {
+        cells[1].strip(): np.array(cells[2].split(), float)
+        for cells in (line.split("|") for line in table.split("\n"))
+        if len(cells) > 2 and cells[1].strip() in ("negation", "control")
+    }
+    assert (rows["negation"] > rows["control"]).all() and "more in every layer" in layers_after_ten_rounds()
 
 
 def test_the_example_fits_on_a_slide():

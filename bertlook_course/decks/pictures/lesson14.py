@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bertlook_teach.views import Picture
+from bertlook_teach.views import INK, Picture
 
 from ...analyses import negation
 from ...claims.lessons import lesson14
@@ -35,7 +35,11 @@ def tasks_picture() -> Picture:
     place = min(places, key=lambda i: len(sentences[i]))
     labels = {task: negation.task_labels(task, sentences)[place] for task in negation.TASKS}
     labels["control"] = ["AB"[tag == "out"] for tag in labels["control"]]
-    said = "Same sentences, number of labels, steps and seeds. In the control a word has one label wherever it stands."
+    scored = negation.negated(load_negation("test"))
+    said = (
+        f"Both: {len(sentences)} sentences to tune on, {len(scored)} others to score; the same number of labels, steps and seeds. "
+        "In the control a word has one label wherever it stands."
+    )
     return tagged_words(sentences[place].words, labels, said)
 
 
@@ -60,3 +64,8 @@ def scope_picture() -> Picture:
     ]
     said = "A head finds the scope if the blue words look at the orange one, and no other word does."
     return tagged_words(example.words, {"part": parts}, said)
+
+
+def note_gap(axes, said: str) -> None:
+    """Write a few words into the empty upper left corner of a panel."""
+    axes.text(0.04, 0.95, said, transform=axes.transAxes, va="top", fontsize=18, color=INK)

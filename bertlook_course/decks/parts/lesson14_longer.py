@@ -1,0 +1,55 @@
+"""What ten rounds of tuning and five seeds say beside lesson 14's three rounds: read from docs/results.md."""
+
+from __future__ import annotations
+
+import re
+
+from ...published import measured
+
+
+def layers_after_ten_rounds() -> str:
+    """Which layers change more after negation than after the control in the longer run: docs/results.md, "What else changed"."""
+    return f"ten rounds ({measured('negation').whose}): more in every layer"
+
+
+def ten_rounds(task: str) -> list[float]:
+    """The mean F1 of all heads after ten rounds, per cent: mean, lowest and highest of five seeds."""
+    return _numbers(measured("negation").cell(f"tuned on {'the ' * (task == 'control')}{task}", "mean"))
+
+
+def _numbers(cell: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.\d+", cell)]
+
+
+def best_after_ten_rounds() -> tuple[str, str, float, float]:
+    """The head that is best in most seeds after ten rounds of negation, how often it is, its lowest F1 and the control's highest, per cent."""
+    longer = measured("negation")
+    head, _, seeds = longer.cell("tuned on negation", "best head").rstrip(")").partition(" (")
+    lowest = _numbers(longer.cell("tuned on negation", "its F1"))[0]
+    return head, seeds.split(",")[0], lowest, _numbers(longer.cell("tuned on the control", "its F1"))[1]
+
+
+def longer_gaps() -> tuple[float, float, str]:
+    """Negation minus control after ten rounds and five seeds, the same for the twin, and whose numbers these are."""
+    longer = measured("negation: differences")
+    return (
+        longer.value("control", "difference").value,
+        longer.value("control, random twin", "difference").value,
+        longer.whose,
+    )
+
+
+def least_p(minus: str = "control") -> str:
+    """The p over seeds of that difference."""
+    return measured("negation: differences").cell(minus, "p over")[:3]
+
+
+def twin_too() -> bool:
+    """Whether the twin, too, is ahead of its control in every seed: its p is the least that there can be, that of the model as well."""
+    _, twin, _ = longer_gaps()
+    return twin > 0 and least_p("control, random twin") == least_p()
+
+
+def twins_best() -> float:
+    """The highest F1 of the twin's best head after ten rounds of negation, per cent."""
+    return _numbers(measured("negation").cell("twin tuned on negation", "its F1"))[1]
