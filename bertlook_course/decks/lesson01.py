@@ -134,7 +134,7 @@ def said_division(divided: np.ndarray, plain: np.ndarray, tokens: Sequence[str])
 def said_columns(columns: np.ndarray, tokens: Sequence[str]) -> str:
     """The smallest and the largest sum of a column."""
     least, most = int(columns.argmin()), int(columns.argmax())
-    return f"C: from {columns[least]:.2f} (“{tokens[least]}”) to {columns[most]:.2f} (“{tokens[most]}”)"
+    return f"B: from {columns[least]:.2f} (“{tokens[least]}”) to {columns[most]:.2f} (“{tokens[most]}”)"
 
 
 # --- small maps -----------------------------------------------------------------------------------------------

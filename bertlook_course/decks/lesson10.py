@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -88,16 +89,20 @@ class Deck(LessonDeck):
     def layers_picture(self) -> Picture:
         """F1 by the layer that the probe reads, for both models."""
         curves, twin_curves = _bands(self.scores), _bands(self.twin_scores)
-        panels = {name: {self.name: curves[name], "random twin": twin_curves[name]} for name in curves}
+        panels = {
+            name: {self.name: curves[name], f"{self.name}'s twin": twin_curves[name]} for name in curves
+        }
+        beside = ""
         if self.beside is not None:
             other, name = _bands(self.other_scores), short_title(self.beside)
             panels = {task: {name: other[task], **panel} for task, panel in panels.items()}
+            beside = f" {name}'s own twin is not drawn."
         fits = fits_said(self.scores | self.twin_scores)
         most = max(100 * score.so_far.gain for score in self.twin_scores.values())
         return figure_picture(
             depth_panels_figure(panels, xlabel="the one layer that the probe reads (0: embeddings)"),
-            f"{fits}{' ' if fits else ''}F1 of each layer alone, n = {self.said_n()} cases, with 95 % bands over documents. The random twin's best "
-            f"layer, chosen on training documents, adds {most:+.1f} points at most.",
+            f"{fits}{' ' if fits else ''}F1 of each layer alone, n = {self.said_n()} cases, with 95 % bands over documents. The best layer of {self.subject}'s twin, "
+            f"chosen on training documents, adds {most:+.1f} points at most.{beside}",
         )
 
     def said_n(self) -> str:
@@ -124,6 +129,10 @@ class Deck(LessonDeck):
         ends = {f"{n} steps": stopped[n] for n in (5, 20)} | {"the end": self.shown.fixed.f1}
         *first, last = (f"{100 * (f1[-1] - f1[0]):+.1f}" for f1 in ends.values())
         most, where = self.shown.fixed.weights.max(), self.shown.fixed.weights.argmax()
+        depths = [
+            f"{expected_layer(f1):.1f}" if f1[-1] - f1[0] > 0.005 else "none (no gain)"
+            for f1 in ends.values()
+        ]
         return figure_picture(
             depth_figure(
                 {name: 100 * f1 for name, f1 in ends.items()},
@@ -131,8 +140,8 @@ class Deck(LessonDeck):
                 size=(9.8, 3.0),
             ),
             f"{self.Subject}, word classes, n = {self.scores['pos'].n_test:,}. One probe, stopped after 5 steps, after 20, and at its end: "
-            f"it gains {', '.join(first)} and {last} points. The first two fits were stopped early on purpose. The fixed penalty favours small "
-            f"weights; given time, the fit moves {100 * most:.0f} % of its mix to layer {where}.",
+            f"it gains {', '.join(first)} and {last} points; expected layer {', '.join(depths)}. "
+            f"The first two were stopped on purpose. In time, the fixed penalty moves {100 * most:.0f} % of the mix to layer {where}.",
         )
 
     def stopped_sentence(self) -> str:
@@ -162,14 +171,16 @@ class Deck(LessonDeck):
     def runs_sentence(self) -> str:
         """How much neighbouring layers differ, and how much fits."""
         stack, half = np.stack(list(self.runs.values())), self.n_layers // 2
-        span = (stack.max(axis=0) - stack.min(axis=0))[half:].mean()  # at the layers of the steps below
+        pairs = (abs(one - other)[half:] for one, other in combinations(stack, 2))
+        apart = float(np.mean(list(pairs)))  # of two fits, at the layers of the steps below
+        falls = (stack[:, -1] < stack[:, half + 1]).all() and half + 1 < self.n_layers
         steps = np.abs(np.diff(stack, axis=1))[:, half:].mean()
         best = ", ".join(str(run.best[-1]) for run in self.shown.runs)
         first = np.diff(stack, axis=1)[:, 0].mean()
         return (
-            f"From the embeddings to layer 1 {first:+.1f} points. In the upper half **{'yes' if steps >= 1.5 * span else 'no'}**: "
-            f"neighbouring layers differ by **{steps:.1f}** points on average; "
-            f"three fits at one layer span **{span:.1f}**. Best layer of the three fits, chosen on training documents: {best}."
+            f"From the embeddings to layer 1 {first:+.1f} points. In the upper half **{'yes' if steps >= 2 * apart else 'a little' if steps >= 1.2 * apart else 'no'}**: "
+            f"neighbouring layers differ by **{steps:.2f}** points on average, two fits of one layer by **{apart:.2f}**."
+            f"{f' But from layer {half + 1} to {self.n_layers} all three fits fall.' if falls else ''} Best layer of the three fits, chosen on training documents: {best}."
         )
 
     def controls_table(self) -> TextTable:
@@ -198,7 +209,7 @@ class Deck(LessonDeck):
         above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, _, *rest in rows)
         unsure = [NAMES[task] for task, score in self.scores.items() if not score.so_far.sure]
         return (
-            f"{'Not the probe alone' if above else 'The probe'}: {self.subject} beats all three rivals in {above} of {len(rows)} tasks, and surely "
+            f"{'Not the probe alone' if above else 'The probe'}: {self.subject} beats its twin, the word list and the commonest label in {above} of {len(rows)} tasks, and surely "
             f"its own embeddings in {len(rows) - len(unsure)}{f' (not sure: {joined(unsure)})' if unsure else ''}. "
         )
 
@@ -289,8 +300,8 @@ class Deck(LessonDeck):
                     "Coreference comes last": Estimate.per_cent(then, after=" %"),
                 },
             },
-            f"Points gained by the best layer; the twin's: {self._twin_gains(list(sure))}. BERT-base's released scores put the three in the pipeline's "
-            "order, without an interval.",
+            f"Points gained by the best layer; the twin's: {self._twin_gains(list(sure))}. Lower row: share of {len(self.sampled_depths[0])} samples of "
+            "the scored documents. BERT-base's released scores put the three in the pipeline's order, without an interval.",
             model=self.name,
         )
 
@@ -358,13 +369,14 @@ def base_picture() -> Picture:
 
 
 def base_steps() -> str:
-    """How small the steps between its upper layers are."""
-    steps = {task: np.diff(curve)[6:] for task, curve in _base_curves().items()}
-    latest = max(steps, key=lambda task: steps[task].max())
+    """From which layer on each score is near its highest."""
+    near = 0.4  # points
+    curves = _base_curves().items()
+    reached = {task: int((curve >= curve.max() - near).argmax()) for task, curve in curves}
+    said = joined([f"{task} from layer **{layer}** on" for task, layer in reached.items()])
     return (
-        f"Most of the gain comes with the first six layers. From layer 7 on, the largest step is **{steps[latest].max():.1f} points** ({latest}, layer "
-        f"{steps[latest].argmax() + 7}). What would another fit have "
-        "given? Slide 14 asks that of our small model."
+        f"Each score is within {near} points of its highest: {said}. "
+        "What would another fit have given? Slide 14 asks that of our small model."
     )
 
 

@@ -136,7 +136,7 @@ class Deck(LessonDeck):
                 self.effects.loss_change, intervals, sure, ylabel="change of the loss, nats"
             ),
             f"{int(sure.sum()) or 'None'} of {self.subject}'s {self.n_heads} heads after Holm's correction{'' if sure.any() else '; such a head'} "
-            f"{'(filled marks)' if sure.any() else 'would have a filled mark'}. Paired 95 % intervals over {self.n_texts} sentences.",
+            f"{'(filled marks)' if sure.any() else 'would have a filled mark'}. 95 % intervals: samples of the {self.n_texts} sentences, in pairs (bootstrap).",
         )
 
     def counts_table(self) -> TextTable:
@@ -183,7 +183,7 @@ class Deck(LessonDeck):
         smallest = [min(np.min(p) for p in ps) for _, ps in series.values()]
         told = "No: the smallest p is the twin's, for a tiny change. " if smallest[1] < smallest[0] else ""
         said = (
-            f"{told}p < .05: {self.name} {ours.uncorrected[0]}, twin {twins.uncorrected[0]} of {self.n_heads} heads, by chance "
+            f"{told}p: paired t-tests. p < .05: {self.name} {ours.uncorrected[0]}, twin {twins.uncorrected[0]} of {self.n_heads} heads, by chance "
             f"{ours.expected_by_chance:.1f}; after Holm's correction {ours.significant[0]} and {twins.significant[0]}. {self.n_texts} sentences."
         )
         return figure_picture(figure, said, (self.counts_table(),))
@@ -220,8 +220,8 @@ class Deck(LessonDeck):
         mean = self.gains[0].mean()
         new = "the gain would only shrink (C), to" if 0 < mean < 0.8 * chose else "expect"
         return (
-            f"The answer for {self.subject}: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}** on the other half, but part of that is "
-            "arithmetic: what one half has too much, the other has too little. On **new** sentences "
+            f"The answer for {self.subject}: **{letter(other / chose, (0, 0.8, 1.1), 'DCBA')}** on the other half, but half of the fall is "
+            "arithmetic: too good on one half is too bad on the other. On **new** sentences "
             f"{new} at most {mean:+.4f} nats."
         )
 
@@ -330,8 +330,7 @@ class Deck(LessonDeck):
     @cached_property
     def from_above(self) -> float:
         """The same for a rule without a gradient: the upper layers' heads go first."""
-        texts = self.resources.texts
-        bench = ablation.Bench(self.encoder, "He opened the door.", texts=texts)
+        bench = ablation.Bench(self.encoder, "He opened the door.", texts=self.resources.texts)
         heads = ablation.all_heads(self.encoder)[::-1][: round(SHARE_OFF * self.n_heads)]
         added = bench.run(heads).losses - bench.run().losses
         return float((np.bincount(bench.units, added) / np.bincount(bench.units)).mean())
@@ -367,10 +366,11 @@ class Deck(LessonDeck):
         """How many claims hold, what the first row counts, and why other slides have other numbers."""
         [claim], [cost] = self.verdicts_on("first-order"), self.verdicts_on("prune-40")
         share, low, high = (100 * cost.claim.quantity(end) for end in (cost.value, cost.high, cost.low))
-        there = 100 * self.at_share_off["worst"] / self.effects.base_losses.mean()
+        there, fit = 100 * self.at_share_off["worst"] / self.effects.base_losses.mean(), self.fit[self.name]
+        met = bool(low <= there <= high and claim.low <= fit <= claim.high)
         return (
             f"Row 1 {_becomes(cost)}: without two fifths of the heads the loss rises by {share:.1f} % [{low:.1f}, {high:.1f}]. Row 2 "
-            f"{_becomes(claim)}. {super().verdict_count()} The ledger takes {claim.n} of the sentences; on all {self.n_texts}, slide 16 has {there:.0f} % of the loss and slide 15 r = {self.fit[self.name]:.2f}."
+            f"{_becomes(claim)}. {super().verdict_count()} The claims were tested on {claim.n} of the sentences; {'their intervals contain what' * met or 'on'} all {self.n_texts} {'give' * met}: {there:.0f} % (slide 16) and r = {fit:.2f} (slide 15)."
         )
 
     def answer(self) -> Picture:
@@ -381,7 +381,7 @@ class Deck(LessonDeck):
         nats = partial(Estimate, form="+.2f", after=" nats")
         gap = self.widest_gap
         at_once, summed = self.layer_cost[gap], self.head_sum[gap]
-        rule = ", but hardly the top layers" if 2 * added["worst"] > self.from_above else ""
+        rule = " by far, the top layers by little" if 2 * added["worst"] > self.from_above else ""
         return answer_picture(
             {
                 "Most heads are not missed." if self.unnoticed[0] > 0.5 else "Most heads are missed.": {
@@ -440,7 +440,7 @@ class Deck(LessonDeck):
             ["half of the heads pruned", "faster by"],
             rows,
             "Half of the heads off. BERT, published speed: Michel et al. 2019, Table 4, one GTX 1080 Ti; at batch 1 and 4 the gain is within "
-            f"the printed errors. Masking gives the same answers and no gain. {self.Subject}: {masked:,} parameters masked, {pruned:,} pruned "
+            f"the printed errors. By construction a masked model computes as much as the whole one. {self.Subject}: {masked:,} parameters masked, {pruned:,} pruned "
             f"({100 * (pruned / masked - 1):+.0f} %). Measure yours: python benchmarks/pruning.py",
         )
 

@@ -63,9 +63,12 @@ class Deck(Ranks):
             rank_correlation(heads["score"].ravel(), heads[kind].ravel()) for kind in ("spread", "entropy")
         )
         tends = f" and a {'high' if entropy < 0 else 'low'} attention entropy" * (abs(entropy) > 0.2)
+        unlike = ", so it does not pick heads like Stefanik's first two"
+        others = ". The first two heads of Stefanik's list have a very low entropy"
+        listed = unlike if entropy < -0.2 else others
         return (
             f"The answer: **{said}**. In {self.subject} a low score goes with maxima that vary {'little' if spread > 0 else 'much'}"
-            f"{tends}. The first two heads of Stefanik's list have a very low entropy."
+            f"{tends}{listed}."
         )
 
     def thirds_table(self) -> TextTable:
@@ -74,7 +77,7 @@ class Deck(Ranks):
         if self.other is not None:
             models[short_title(self.beside)] = self.other
         counts = {name: _order(found).size for name, found in models.items()}
-        models["random twin"] = self.control
+        models[f"{self.name}'s twin"] = self.control
         parts = {name: _thirds_by_text(found) for name, found in models.items()}
         rows = [
             [who, *(Estimate(*keywords.mean_with_interval(part[k]), ".2f") for part in parts.values())]
@@ -110,7 +113,7 @@ class Deck(Ranks):
                 chance={"AUC of the maxima": 0.5},
                 size=(9.8, 4.0),
             ),
-            f"In {self.subject} {'yes' if first > N_LOWEST / 2 else 'no'}: {first} of the {N_LOWEST} heads with the lowest scores (squares) put key words first "
+            f"In {self.subject} {'yes' if first > N_LOWEST / 2 else 'no'}: {first} of the {N_LOWEST} heads with the lowest scores (squares; named: the lowest two) put key words first "
             f"(right of .5), though the maxima of {'all ' * int(flat == N_LOWEST)}{flat} vary less than the median head's.{beside}",
         )
 
@@ -130,7 +133,7 @@ class Deck(Ranks):
         return figure_picture(
             pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9), sharey=True),
             f"A quarter of its heads keeps {self.name} at an AUC of {left[3]:.2f} (all: {left[0]:.2f}) if the worst go first. Without half: "
-            f"worst first {half['worst first']}, at random {half['at random']}, best first {half['best first']}. Regression on all heads; "
+            f"worst first {half['worst first']}, at random ({lesson12.DRAWS} orders) {half['at random']}, best first {half['best first']}. Regression on all heads; "
             f"a head that is removed is replaced by its mean. Right: the twin. Ranked on {self.halves}.",
         )
 
@@ -199,11 +202,14 @@ class Deck(Ranks):
             self._fit(compared, "RAKE"),
         ]
         [predicts] = self.verdicts_on("heads-beat-prior")
+        head, length = rows[0][1], rows[2][1]
+        meet = head.low <= length.high and length.low <= head.high
+        overlap = " on these texts, but the intervals overlap" * meet
         return TextTable(
             ["fitted on one number", "nats a word [95 %]", "F1 [95 %]"],
             rows,
             f"{'A little' if rows[0][1].high < self.prior else 'Not surely'}: {100 * (1 - rows[0][1].value / self.prior):.0f} % of the "
-            f"nats are saved{_beside_line(predicts)}. Word length alone needs {'fewer' if rows[2][1].value < rows[0][1].value else 'more'} nats. Fitted on {self.train.n_texts} texts; "
+            f"nats are saved{_beside_line(predicts)}. Word length alone needs {'fewer' if length.value < head.value else 'more'} nats{overlap}. Fitted on {self.train.n_texts} texts; "
             f"{self.test.n_texts} others, {len(self.test.words):,} words. F1, from top "
             f"to bottom: {', '.join(f'{row[2].value:.2f}' for row in rows)}.",
         )

@@ -131,8 +131,7 @@ class WeightedText(ChosenHead, anywidget.AnyWidget):
         darkest = checked_darkest(darkest, minus is not None)
         self._scores, self._mixes, texts = _checked(documents)
         if minus is not None:
-            before = _before(minus, texts)
-            self._subtract(texts, *before)
+            self._subtract(texts, *_before(minus, texts))
         self._tell(texts, unit, (mix_name, mix_unit or unit), minus is not None)
         numbers = [
             part.astype("<f4").tobytes()

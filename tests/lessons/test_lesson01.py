@@ -80,7 +80,7 @@ def test_what_is_said_under_the_steps_is_in_the_numbers():
     assert said_weights(weights, "abc", 1) == "framed: “b” gives “a” 50 %, “c” 40 %, the rest 10 %"
     assert "“b” scores “a” <b>0.5</b>" in said_scores(weights, "abc", 1)
     assert "“a” scores “b” 0.8" in said_scores(weights, "abc", 1)
-    assert said_columns(weights.sum(axis=0), "abc") == "C: from 0.50 (“c”) to 1.75 (“b”)"
+    assert said_columns(weights.sum(axis=0), "abc") == "B: from 0.50 (“c”) to 1.75 (“b”)"
     assert said_division(weights[0], weights[2], "abc").startswith("**More extreme:** “b” gets 0.90 without")
 
 

@@ -217,7 +217,7 @@ def said_shuffled(attention: Attention, other: Attention) -> str:
     n, of = moved(attention, other)
     return (
         f"**The {of} words and pieces were shuffled:** {n} of the {of} labels now stand where the model read a different word. "
-        "Whatever you saw is not about the words. The sentence beside the picture uses the moved labels, too."
+        "Whatever you saw is not about the words. The sentence beside it uses the moved labels."
     )
 
 

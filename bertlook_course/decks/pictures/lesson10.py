@@ -121,7 +121,7 @@ def gains_printed_picture() -> Picture:
     return render_gain_grid(
         {task: _gained(row) for task, row in found.items()},
         expected,
-        "BERT-base, from the released scores: each layer's share of a task's gain, per cent; pale brown: the score falls. Triangle: the "
+        "BERT-base, from the released scores: each layer's share of a task's gain, per cent (not written: under 5); pale brown: the score falls. Triangle: the "
         f"expected layer, first {first} ({expected[first]:.2f}), last {last} ({expected[last]:.2f}). No intervals were published.",
         numbers=(published_layers_table("BERT-base"),),
     )
@@ -162,12 +162,14 @@ def orders_picture(deck: Deck) -> Picture:
     shares.setdefault(classical, counts[classical] / n)
     if (rest := 1 - sum(shares.values())) > 1e-9:
         shares["all others"] = rest
+    tied = f"{NAMES['pos']} = {NAMES['dep']} < {NAMES['coref']}"
+    last = f", in {100 * counts[tied] / n:.0f} % with {NAMES['coref']} last" if counts[tied] else ""
     twin = any(score.so_far.sure for score in deck.twin_scores.values())
     table = TextTable(["order", "share"], [[order, f"{share:.3f}"] for order, share in shares.items()])
     return _wide(
         orders_figure(shares, classical, "", size=(9.8, 0.5 + 0.5 * len(shares))),
         f"{'No' if tie > 0.5 else 'Not always'}: {NAMES['pos']} and {NAMES['dep']} tie (=) in {100 * tie:.0f} % of {n} samples of the scored "
-        f"documents. Frame: the order of the pipeline. Expected layers of {deck.subject}."
+        f"documents{last}. Frame: the order of the pipeline. Expected layers of {deck.subject}."
         f"{'' if twin else ' No gain of the random twin is sure: it has no order.'}",
         (table,),
     )

@@ -70,6 +70,9 @@ def guesses_picture(deck: Deck, bench, head: str) -> Picture:
             ),
             gap=(1, 0),
         )
+        if not k:  # under the darkest cell, its token
+            at = int(weights.argmax())
+            body.append(text(240 + 312 / len(tokens) * (at + 0.5), y + 35, tokens[at], anchor="middle"))
         for at, (word, share) in enumerate(guesses):
             x = 590 + 150 * at
             body.append(text(x, y - 14, f"{word} {100 * share:.0f} %", extra=_BOLD if not at else ""))
@@ -144,7 +147,7 @@ def sentences_picture(deck: Deck) -> Picture:
     body.append(text(_WIDE, 26, f"mean {one.mean():+.2f} nats", anchor="end", extra=_BOLD))
     name = head_label(int(layer), int(head))
     said = (
-        f"One bar for each of {len(one)} sentences: how much the loss rises (blue) or falls without head {name} of {deck.subject}. On "
+        f"One bar for each of {len(one)} sentences: how many nats the loss rises (blue) or falls without head {name} of {deck.subject}. On "
         f"average nobody misses it; some sentences do. Of {int(unmissed.sum())} such heads, the most uneven one was chosen."
     )
     bottom = zero - one.min() * scale + 6

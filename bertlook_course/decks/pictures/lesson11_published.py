@@ -57,8 +57,8 @@ def chance_picture(n_items: int) -> Picture:
     twentieth, tenth, fifth = (chance_of_gain(n_items, 12, gain, changed=share) for share in (0.05, 0.1, 0.2))
     return figure_picture(
         chance_figure(flips, gain, xlabel="best of 12 gains when nothing matters, points"),
-        f"{letter(tenth, (0.003, 0.03, 0.2))}: {gain:.1f} points or more in {100 * tenth:.0f} % of cases if a tenth of the answers "
-        f"flips; in {100 * twentieth:.0f} % if a twentieth does, in {100 * fifth:.0f} % if a fifth.",
+        f"{letter(tenth, (0.003, 0.03, 0.2))}: {gain:.1f} points or more in {100 * tenth:.0f} % of cases if a tenth of the {n_items} answers "
+        f"flips; in {100 * twentieth:.0f} % if a twentieth does, in {100 * fifth:.0f} % if a fifth. Curves: simulated, 10,000 runs.",
     )
 
 
@@ -189,5 +189,5 @@ def prunable_table() -> TextTable:
         rows,
         f"{min(row[1].value for row in rows):.0f} to {max(row[1].value for row in rows):.0f} % before the score clearly falls (Michel "
         "et al. 2019). WMT (a translation model) and MNLI: section 4.2; "
-        "the others: read off a figure of their appendix, not part of their conclusion.",
+        "the others: read off a figure of their appendix; the authors conclude nothing from them.",
     )

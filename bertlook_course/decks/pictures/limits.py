@@ -176,7 +176,7 @@ def keyword_limits() -> Picture:
             (
                 draw_chips([["quantity"], ["data"], ["control"]]),
                 "A list of “best heads”",
-                "It must name these three, and be tested on a half that did not choose.",
+                "It must name quantity, data and control, and use a half that did not choose.",
             ),
         ],
         "The sketches are made of no data.",
