@@ -280,8 +280,12 @@ class Deck(LessonDeck):
 
     def answer(self, attention: Attention, other: Attention) -> Picture:
         """The lesson's answer; the two maps are those of the shuffled text."""
-        (n, of), (excess, _), word = moved(attention, other), self.best["next"], self.best["same_word"][0]
-        same = {f"{self.name}, same word": Estimate(*word.value, ".3f")}
+        (n, of), (excess, _), [word] = (
+            moved(attention, other),
+            self.best["next"],
+            self.verdicts_on("same-word"),
+        )
+        same = {f"{self.name}, same word": Estimate(word.value, word.low, word.high, ".3f")}
         if self.others:
             same[f"{short_title(self.beside)}, same word"] = Estimate(*self.others["same_word"].value, ".3f")
         missed = "" if "same_word" in self.clear else "; the same word does not"
