@@ -154,7 +154,7 @@ def ledger_line_picture() -> Picture:
         body.append(text(x, top, first, anchor=anchor, fill=MUTED))
         body.append(text(x, top + 32, second, anchor=anchor, fill=MUTED))
     sentence = (
-        "A made-up line. A claim holds if the model's whole interval meets what is needed, the twin's (not drawn) does not, and the two intervals "
+        "A made-up line. A claim holds if the model's whole interval meets what is needed, the twin's does not (only its middle is drawn), and the two intervals "
         "do not overlap. It does not hold if the model's whole interval lies on the other side. Otherwise it is undecided."
     )
     return Picture(body, _WIDTH, 352, "How to read a line of the ledger", sentence, _EM, wide=True)
@@ -225,7 +225,7 @@ def keys_picture(keys: Sequence[tuple[Sequence[str], str]]) -> Picture:
             body.append(text(x + 2 + wide / 2, y, name, anchor="middle"))
             x += wide + 10
         body.append(text((540.0 + 190 if place >= rows else 240.0), y, does))
-    said = "While a live view has a frame, the arrow keys go to it. Esc gives them back to the slides."
+    said = "As long as a frame surrounds a live view, the arrow keys go to it. Esc gives them back to the slides."
     return Picture(body, _WIDTH, high * rows + 8, "Keys", said, _EM, wide=True)
 
 
@@ -314,7 +314,7 @@ def claim_steps_picture(found: Verdict) -> Picture:
         (
             [shaded, line, dot],
             "The computer decides",
-            f"{value_cell(found)} in {found.n} pairs of texts; its twin {found.twin:.2f}.",
+            f"{found.model[:1].upper()}{found.model[1:]}: {value_cell(found)} in {found.n} pairs of texts; its twin: {found.twin:.2f}.",
             found.verdict,
             found.verdict,
         ),
