@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -114,7 +115,7 @@ def bench_result(bench, before, after) -> dict[str, object]:
             f"Right word {quoted(truth)}: {percent(before.truth)}, now {percent(after.truth)}. First guess "
             f"{quoted(likeliest[0][0])}, now {quoted(likeliest[1][0])}."
         )
-    whose = "Specimen" if bench.encoder.name == "specimen" else bench.encoder.title
+    whose = re.sub("^specimen", "Specimen", bench.encoder.title)
     control = ""
     if len(after.off) == shape[0] * shape[1]:
         control = " This is the positive control: no word can see another, and the guess is made from place and habit alone."

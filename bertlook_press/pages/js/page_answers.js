@@ -155,7 +155,7 @@ globalThis.bertlookPageAnswers = (host) => {
         const now = asked();
         if (now.which && !twin) throw new Error(`${bench.get("models")[now.which]} is not in this page; it needs Python.`);
         const model = await load(), asks = now.which ? await (random ??= model.twin(twin)) : model;
-        const traits = await benchTraits(asks, text.get("value"), { ...now, wanted, scores: ["Masked-LM loss: computing …", ...scores] });
+        const traits = await benchTraits(asks, text.get("value"), { ...now, whose: bench.get("models")[now.which], wanted, scores: ["Masked-LM loss: computing …", ...scores] });
         if (wants()) tell(bench, traits);
         const before = await losses(asks, { ...now, off: [] }, wants), after = before && (await losses(asks, now, wants));
         return () => tell(bench, { result: { ...traits.result, scores: [lossLine(before, after, interval), ...scores], cost: lossCost(before, after) } });

@@ -213,7 +213,7 @@ globalThis.bertlookTraits = (() => {
   }
 
   // `model` answers as the worker of engine.js does; `which`: its number in the menu; `scores`: what is said of the batch.
-  async function benchTraits(model, text, { off, how, which, wanted, shape, scores }) {
+  async function benchTraits(model, text, { off, how, which, whose, wanted, shape, scores }) {
     const { at, typed, truth, shown } = await readMasked(model, text, wanted);
     const sides = [];
     for (const without of off.length ? [[], off] : [[]]) {
@@ -231,7 +231,7 @@ globalThis.bertlookTraits = (() => {
       text: shown,
       result: {
         before: listed(before), after: listed(after), truth, title: off.length ? "now" : "now (the same)", scores,
-        sentence: `${capital(describeOff(off, shape))}${way}. ${said}${control}`,
+        sentence: `${whose.replace(/^specimen/, "Specimen")}: ${describeOff(off, shape)}${way}. ${said}${control}`,
         off, how, model: which, masked: at,
       },
     };

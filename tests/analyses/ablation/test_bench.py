@@ -296,7 +296,7 @@ def test_the_saved_output_is_a_picture_a_sentence_and_a_name_and_is_the_same_twi
 
 def test_words_for_one_head_and_for_many():
     bench = SimpleNamespace(
-        encoder=SimpleNamespace(n_layers=2, n_heads=2, name="specimen"),
+        encoder=SimpleNamespace(n_layers=2, n_heads=2, title="specimen"),
         sentence=SimpleNamespace(truth=None, tokens=("a",), masked=0),
         units=np.zeros(2),
     )
