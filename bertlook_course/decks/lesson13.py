@@ -156,12 +156,12 @@ class Deck(LessonDeck):
         _, rho, given_norm, lost = self.importance.values()
         only = "Perhaps" if given_norm.low <= 0 <= given_norm.high else "No"
         part = (
-            "whether the length explains any of it is not sure"
+            "We cannot tell whether the length explains a part"
             if lost.low <= 0
-            else "the length explains a part"
+            else "The length explains a part"
         )
         return (
-            f"**{only}.** With the length held fixed, {given_norm} of {rho.value:+.2f} is left; {part} (difference {lost}; "
+            f"**{only}.** In {self.subject} the correlation is {rho.value:+.2f}; with the length held fixed it is {given_norm}. {part} (difference {lost}; "
             f"{n_inputs} inputs). Slide 9 shows the same correlation with the sign turned, on {self.outcomes[7].n} of the inputs."
         )
 

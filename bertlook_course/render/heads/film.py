@@ -10,7 +10,6 @@ from bertlook_teach.model import head_label
 from bertlook_teach.views import (
     LINE,
     MUTED,
-    PAPER,
     RULE,
     SELECTED,
     Picture,
@@ -82,19 +81,6 @@ def _ends_of_scale(low: float, high: float, left: float, across: float, y: Calla
     return parts
 
 
-def _baseline(baseline, middle: float, left: float, across: float, y: float, em: float) -> list[str]:
-    line = f'<path d="M{coordinate(left)} {coordinate(y)}h{coordinate(across)}" stroke="{MUTED}" stroke-width="2" stroke-dasharray="6 5"/>'
-    halo = f' paint-order="stroke" stroke="{PAPER}" stroke-width="5"'  # a curve may cross it
-    above, below = (0.8, 2.0) if baseline.value > middle else (-2.0, -0.8)
-    first, _, others = baseline.name.partition(" ")  # two lines: curves that rise early leave little room
-    x = left + 0.3 * em
-    return [
-        line,
-        text(x, y + above * em, first, fill=MUTED, extra=halo),
-        text(x, y + below * em, others, fill=MUTED, extra=halo),
-    ]
-
-
 def _short(tokens: int) -> str:
     words = tokens_in_words(tokens)
     for word, letter in (("thousand", "k"), ("million", "M"), ("billion", "G")):
@@ -158,7 +144,7 @@ def render_film(
     scale = min(1.0, 24 * em / grid.width)
     wide, tall = grid.width * scale, grid.height * scale
     across, down = 22 * em, max(13 * em, tall - 5 * em)
-    left, top = wide + 4 * em, 2.6 * em
+    left, top = wide + 4 * em, (3.8 if baseline else 2.6) * em
     xs = _places(film.tokens, left, across)
 
     def y(value):
@@ -179,7 +165,9 @@ def render_film(
         if (layer, other) != tuple(head):
             body.append(path(values[:, layer, other], MUTED, 1, ' opacity="0.3"'))
     if baseline:
-        body += _baseline(baseline, (low + high) / 2, left, across, y(baseline.value), em)
+        level = f"M{coordinate(left)} {coordinate(y(baseline.value))}h{coordinate(across)}"
+        body.append(f'<path d="{level}" stroke="{MUTED}" stroke-width="2" stroke-dasharray="6 5"/>')
+        body.append(text(left, 2.3 * em, f"dashed: {baseline.name}", fill=MUTED))
     curve = values[:, head[0], head[1]]
     body.append(path(curve, LINE, 3))
     body.append(

@@ -79,7 +79,7 @@ function createFilm(host, get, emit) {
     const baseline = get("baselines")[index()];
     const [low, most] = get("ranges")[index()];
     const high = Math.max(most, baseline ? baseline[1] : most);
-    const [left, top, right, bottom] = [2.9 * em, 2 * em, width - 0.6 * em, height - 2.7 * em];
+    const [left, top, right, bottom] = [2.9 * em, (baseline ? 3.2 : 2) * em, width - 0.6 * em, height - 2.7 * em];
     const logs = get("tokens").map(Math.log);
     const x = (i) => left + ((logs[i] - logs[0]) / (logs[last()] - logs[0])) * (right - left);
     const y = (value) => top + (1 - (value - low) / (high - low)) * (bottom - top);
@@ -101,10 +101,7 @@ function createFilm(host, get, emit) {
     if (baseline) {
       const at = y(baseline[1]);
       svg.append(drawn("path", { d: `M${left} ${at}H${right}`, stroke: PALETTE.muted, "stroke-width": 2, "stroke-dasharray": "6 5" }));
-      const [first, ...others] = baseline[0].split(" "); // two lines: curves that rise early leave little room
-      const [above, below] = at < (top + bottom) / 2 ? [0.8, 2] : [-2, -0.8];
-      label(left + 0.3 * em, at + above * em, first, "start", "bl-film-level");
-      label(left + 0.3 * em, at + below * em, others.join(" "), "start", "bl-film-level");
+      label(left, 2 * em, `dashed: ${baseline[0]}`, "start");
     }
     const curve = curveOf(chosen);
     line(track(curve), { stroke: PALETTE.line, "stroke-width": em / 8 });
