@@ -147,7 +147,7 @@ class Deck(LessonDeck):
         """The letter of the answer, and both shares."""
         own, chance = self.same_layer[0][0], self.chance
         twin, low, _ = self.same_layer[1]
-        above = "is above chance, too, perhaps because heads of one layer read the same vectors"
+        above = "is above chance, too, which may be luck"
         answer = "A" if own < chance / 2 else "B" if own < 2 * chance else "C" if own < 0.6 else "D"
         return (
             f"The answer for {self.subject}: **{answer}**. For {100 * own:.0f} % of the heads the nearest head is in the same "

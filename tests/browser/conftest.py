@@ -337,8 +337,8 @@ def open_deck(open_page):
 
 
 def until_equal(page, *questions) -> list:
-    """The answers to two questions, as soon as they agree, or after five seconds."""
-    for _ in range(100):
+    """The answers to two questions, as soon as they agree, or after twenty seconds."""
+    for _ in range(400):
         answers = [ask() for ask in questions]
         if answers[0] == answers[1]:
             break
