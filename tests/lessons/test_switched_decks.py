@@ -25,11 +25,12 @@ TOLD_OF_THE_SPECIMEN = (
     r"MODEL_CARD",
 )
 OF_ITS_OWN = {
-    "00": r"specimen \[95 %\]|one head of the specimen|Bar: specimen, 95|B: the specimen",  # its line of the ledger is the specimen's
-    "14": r"\*\*five\*\* seeds \(the specimen\)|ten rounds \(the specimen\)|Ten rounds: run on the specimen",  # a longer training, of docs/results.md
-    "07": r"On novels \(LitBank\): the specimen",  # what docs/results.md has of larger sets, here and below
-    "10": r"Those of the specimen on more data",
-    "11": r"In two of three seeds: with 11 of 36 heads off, the specimen is right in",
+    "00": r"specimen \[95 %\]|one head of the specimen|Bar: specimen, 95|B: the tokenizer of the specimen|the specimen on 50 pairs of texts|Specimen: 0",  # its line of the ledger is the specimen's
+    "14": r"\*\*five\*\* seeds \(the specimen\)|ten rounds(?:: | \()the specimen|Ten rounds: run on the specimen",  # a longer training, of docs/results.md
+    "08": r"the specimen on EWT",  # of docs/results.md
+    "07": r"On other texts, the specimen's best head",  # what docs/results.md has of larger sets, here and below
+    "10": r"EWT and GUM \(the specimen\)",
+    "11": r"in two of three seeds\. With 11 of 36 heads off, the specimen's accuracy",
     "12": r"F1 of the specimen's best head and of RAKE on other texts",
 }
 DRAWING = re.compile(r"<style\b.*?</style>|<[^>]*>", re.DOTALL)
