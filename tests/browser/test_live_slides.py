@@ -505,6 +505,7 @@ def test_a_part_of_a_picture_opens_its_slide_by_click_and_by_enter(open_deck, fo
     assert stands_on("0-0")
     part.click()
     assert stands_on("2-0")
+    opened.page.wait_for_selector("section.present > section.present [data-opens][tabindex]")
     part.focus()
     opened.page.keyboard.press("Enter")
     assert stands_on("1-0")
