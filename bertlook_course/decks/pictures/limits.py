@@ -75,12 +75,12 @@ def _bars(heights: dict[str, float]) -> list[str]:
     return body
 
 
-def _runs(count: int) -> list[str]:
-    """A few runs that end at different heights."""
+def _runs() -> list[str]:
+    """Three runs that end at different heights."""
     return [
         draw_path(f"M-90 60C-40 60 -20 {y} 80 {y}", colour=_DARK, width=5)
         + f'<circle cx="86" cy="{y}" r="9" fill="{_DARK}"/>'
-        for y in (-52, -12, 34)[:count]
+        for y in (-52, -12, 34)
     ]
 
 
@@ -193,7 +193,7 @@ def tuning_limits() -> Picture:
                 "Any training changes heads",
                 "Only what goes beyond the control can be about the task.",
             ),
-            (_runs(3), "Seeds are the cases", "Heads are not. Three seeds prove little."),
+            (_runs(), "Seeds are the cases", "Heads are not. Three seeds prove little."),
             (
                 draw_chips([["base", "≠", "large"]]),
                 "One model is one model",
