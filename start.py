@@ -9,7 +9,7 @@
     python3 start.py test --all          run all tests, and walk through every deck at three sizes, changed or not
     python3 start.py test --exact        run all tests, and compare the outputs of notebooks to the letter
 
-Any other word is a command of bertlook, and what follows are its options. It runs in the folder you are in:
+Any other word is a command of bertlook, and what follows is passed to it. The command runs in the folder you are in:
 
     python3 start.py present 06 --route 20
     python3 start.py doctor              check before class that everything is ready

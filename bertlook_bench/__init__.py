@@ -1,1 +1,1 @@
-"""Research commands on large corpora: one file a command."""
+"""Research commands on large corpora, one file for each command."""

@@ -56,7 +56,7 @@ def _masked(args: Namespace, stack: ExitStack) -> tuple:
     needed = 8 if args.curve else 4
     if len(texts) < needed:
         raise ValueError(
-            f"{', '.join(args.masked_lm)}: {len(texts)} texts (one on each line); at least {needed} are needed, to be halved."
+            f"{', '.join(args.masked_lm)}: {len(texts)} texts (one on each line); at least {needed} are needed, since they are divided into halves."
         )
     scorer, names = MaskedLM(load_encoder(args.model, device=args.device)), ", ".join(p.name for p in files)
     test, train = (texts[1::2], texts[::2]) if args.curve else (texts, ())

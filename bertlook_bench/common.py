@@ -101,7 +101,11 @@ def add_device(parser: ArgumentParser, *, batch_size: int | None = None) -> None
     """Where to compute, how much at once, and whether to show how far it is."""
     if batch_size is not None:
         parser.add_argument(
-            "--batch-size", type=int, default=batch_size, metavar="N", help=f"(default: {batch_size})"
+            "--batch-size",
+            type=int,
+            default=batch_size,
+            metavar="N",
+            help=f"how many inputs to compute at a time (default: {batch_size})",
         )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps (default: auto)")
     parser.add_argument("--quiet", action="store_true", help="show no progress bar")

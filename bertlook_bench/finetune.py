@@ -22,7 +22,7 @@ class Examples(Data):
         dev = "the file to choose the epoch on; without --test it is the file to report on, and the choice is made on a tenth of --train"
         add("--dev", metavar="FILE", help=dev)
         add("--test", metavar="FILE", help="the file to report on, with labels")
-        metric = "(default: matthews for CoLA, spearman for numbers, else accuracy)"
+        metric = "how answers are scored (default: matthews for CoLA, spearman for numbers, else accuracy)"
         add("--metric", choices=METRICS, help=metric)
         overlap = (
             "when an example is in two files: refuse to start, or drop the earlier one (default: refuse)"

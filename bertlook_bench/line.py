@@ -57,7 +57,7 @@ GROUPS = {
         "view": (f"{PRESS}.view", "write what heads look at in a sentence as a live page"),
         "completion": (
             "bertlook_bench.driver.completion",
-            "print a script with which bash completes these words",
+            "print a script that lets bash complete commands and options",
         ),
     },
 }

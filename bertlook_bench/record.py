@@ -35,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--random-twin",
         action="store_true",
-        help="record the model's random twin instead, for `bertlook claims --twin`",
+        help="record the model's random twin instead, for the option --twin of syntax, pattern, compare and claims",
     )
     parser.add_argument(
         "--with-vectors",

@@ -17,11 +17,11 @@ from bertlook_course.syllabus import LESSONS, short_reference
 from tools.written import write_or_check
 
 PAGE = ROOT / "docs" / "misconceptions.md"
-HEADING = """# What one often hears, and what is so
+HEADING = """# Common misconceptions, and what is true
 
-{n} sentences that students and accounts of attention say, by lesson: what is true instead, where that stands, and a run that refutes
-the sentence. `bertlook misconceptions --lesson 03` runs those of a lesson; in Python, `refute("key")` from
-`bertlook_course.claims.misconceptions.bank` runs one, on other data too. Each can come out not refuted: try it on data of your own.
+{n} statements that students make and that accounts of attention repeat, by lesson: what is true instead, the source, and a run that refutes
+the statement. `bertlook misconceptions --lesson 03` runs those of lesson 03; in Python, `refute("key")` from
+`bertlook_course.claims.misconceptions.bank` runs one, on other data too. On other data a statement may come out as not refuted: try it on data of your own.
 
 Written by `tools/misconceptions_page.py` from [misconceptions.toml](../data/misconceptions.toml): edit that.
 """

@@ -1,4 +1,4 @@
-"""What is asked of many sentences: one folder a topic."""
+"""What is asked of many sentences: one folder for each topic."""
 
 import lazy_loader
 

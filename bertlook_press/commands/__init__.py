@@ -1,1 +1,1 @@
-"""Commands that write files to hand out: one file a subcommand."""
+"""Commands that write files to hand out: one file for each subcommand."""

@@ -12,7 +12,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """The options of ``bertlook course``."""
     what = "Copy decks and exercises into a folder, for changing. Started in that folder, present and lab use your copy."
     options.describe(parser, what, "course my-course")
-    parser.add_argument("folder", metavar="DIR", help="where they go")
+    parser.add_argument("folder", metavar="DIR", help="the folder to copy them into")
     newer = "bring a newer edition into an earlier copy; files that you have changed stay, and the new ones are written beside them"
     options.add_model(parser, "the model that the decks and exercises of the copy use")
     parser.add_argument("--update", action="store_true", help=newer)

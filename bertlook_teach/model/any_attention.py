@@ -118,7 +118,7 @@ def _of_layers(layers: Sequence):
         )
     if any(isinstance(layer, (tuple, list)) and layer and hasattr(layer[0], "shape") for layer in layers):
         raise ValueError(
-            "each entry is itself a tuple, as generate() returns it, one entry a step. Call the model once with the whole text, "
+            "each entry is itself a tuple, as generate() returns it, one entry for each step. Call the model once with the whole text, "
             "or pass one step: attentions[0]."
         )
     if not all(hasattr(layer, "shape") for layer in layers):

@@ -156,7 +156,9 @@ class Attention:
         special = list(map(looks_special, tokens)) if special is None else list(map(bool, special))
         b_start = n_queries if sentence_b_start is None else sentence_b_start
         if len(special) != n_queries:
-            raise ValueError(f"special has one entry a token, {n_queries}; got {len(special)}.")
+            raise ValueError(
+                f"special needs one entry for each token, {n_queries} of them; got {len(special)}."
+            )
         if not 0 <= b_start <= n_queries or b_start != int(b_start):
             raise ValueError(f"sentence_b_start is a position from 0 to {n_queries}; got {b_start}.")
         if key_tokens is None:  # a row of a padded batch
@@ -327,7 +329,7 @@ def _checked_fields(about, arrays: dict[str, np.ndarray]) -> dict:
 def _strings(tokens, expected: int, name: str, axis: str) -> tuple[str, ...]:
     if tokens is None:
         raise TypeError(
-            "tokens is missing: one string a position. For patches of an image give grid=(rows, columns)."
+            "tokens is missing: one string for each position. For patches of an image give grid=(rows, columns)."
         )
     if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
         raise TypeError(

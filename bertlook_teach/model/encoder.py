@@ -354,7 +354,7 @@ def random_twin(encoder: Encoder, seed: int = RANDOM_SEED, *, keep_embeddings: b
     """
     if is_in_memory(encoder) or isinstance(encoder, str):
         raise TypeError(
-            f"the twin of an encoder is drawn, random_twin(load_encoder(model, tokenizer)); got {type(encoder).__name__}."
+            f"random_twin takes an encoder: random_twin(load_encoder(model, tokenizer)); got {type(encoder).__name__}."
         )
     seed = whole_number(seed, "a seed")
     kept = "-embeddings-kept" if keep_embeddings else ""

@@ -134,7 +134,7 @@ def _opened(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
         text = members.pop("about").tobytes()
         about = parse_json(text, MOST_VALUES + sum(array.nbytes for array in members.values()) // 64)
     except TooLarge as error:
-        raise ValueError(f"{path} is not read: of what it says of its inputs {error}.") from None
+        raise ValueError(f"{path} is not read: in the description of its inputs {error}.") from None
     except (KeyError, ValueError):
         about = None
     if not isinstance(about, dict) or about.get("format") != FORMAT:

@@ -167,7 +167,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
         **options,
     ):
         if bits not in (None, 8, 16):
-            raise ValueError(f"bits a weight is 8 or 16; got {bits!r}.")
+            raise ValueError(f"bits is 8 or 16, for each weight; got {bits!r}.")
         self._bits, self._badge = bits, badge
         given = (tokens, key_tokens, grid, sentence_b_start)
         if any(value is not None for value in given) or not hasattr(attention, "weights"):
@@ -198,7 +198,7 @@ class HeadView(DrawnHead, anywidget.AnyWidget):
                 "Pass what extract_attention returned, or arrays with their tokens."
             )
         if keys is not None and (minus is not None or norms is not None):
-            raise ValueError("of cross attention weights alone are shown; leave norms and minus out.")
+            raise ValueError("with cross attention only weights are shown; leave norms and minus out.")
         check_weights(weights, tokens, keys)
         if minus is not None:
             weights = self._less(attention, minus, norms)

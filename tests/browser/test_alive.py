@@ -181,7 +181,7 @@ def use_bench(deck, place):
     answered("Specimen: all heads on")
     view.locator(".bl-switches").focus()
     deck.press("Space")
-    answered("head 1-1 off (it gives nothing)")
+    answered("head 1-1 off (its output is 0)")
     view.locator(".bl-switch-header[data-layer='2'][data-head='-1']").click()
     answered("7 of ")
     view.locator("select").first.select_option("uniform")

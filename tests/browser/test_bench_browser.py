@@ -17,7 +17,7 @@ def made_up(tokens=SENTENCE, layers=6, heads=6, off=(), **options):
     result = {
         "before": guesses, "after": guesses[::-1], "truth": "people", "title": "now",
         "scores": ["Masked-LM loss, nats: 3.08 → 3.41, change +0.33 [+0.10, +0.58] (48 pieces of 24 texts)."],
-        "sentence": "7 of 36 heads off (they give nothing). Right word “people”: 40 %, now 8 %. First guess “people”, now “the”.",
+        "sentence": "7 of 36 heads off (their outputs are 0). Right word “people”: 40 %, now 8 %. First guess “people”, now “the”.",
         "off": off, "how": "zero", "model": 0, "masked": 4,
     }  # fmt: skip
     text = {

@@ -508,13 +508,13 @@ def test_a_part_that_came_out_otherwise_would_be_found_out(real, models, monkeyp
     [
         (
             {"a": store.SHIPPED, "b": store.SHIPPED},
-            "Fits and training runs on these slides: **done beforehand**.",
+            "The fits and training runs of these slides were **done beforehand**.",
         ),
-        ({"a": store.HERE}, "Fits and training runs on these slides: **computed here**."),
-        ({}, "Fits and training runs on these slides: **computed here**."),
+        ({"a": store.HERE}, "The fits and training runs of these slides were **computed here**."),
+        ({}, "The fits and training runs of these slides were **computed here**."),
         (
             {"b": store.SHIPPED, "evidence a": store.HERE, "a": store.HERE},
-            "Fits and training runs on these slides: **done beforehand**; **computed here**: a.",
+            "The fits and training runs of these slides were **done beforehand**, but these were **computed here**: a.",
         ),
     ],
 )

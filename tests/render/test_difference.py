@@ -50,7 +50,7 @@ def test_what_rose_and_what_fell_are_named_with_their_query_first():
         "Head 1-2, after minus before: “the” gives 20.0 points more to “cat”; “the” gives 20.0 points less to [SEP]. "
         "On average 5 % of a token's weight has moved."
     )
-    assert "strongest: 20.0 points" in view.picture().svg
+    assert "full colour: 20.0 points" in view.picture().svg
     view.query = 1
     assert view.sentence == "“the” looks more at “cat” (+20.0 points) and less at [SEP] (-20.0)."
     view.query = 2
@@ -138,7 +138,7 @@ def test_a_map_of_differences_has_signs_and_an_even_scale():
     assert view.value == pytest.approx(-0.2) and view.ranges[0] == pytest.approx([-0.8, 0.8])
     svg, said = view.picture().svg, view.picture().beneath
     assert said == (
-        "share, after minus before, 2 layers of 2 heads: rises most in head 1-1 (+0.800), falls most in head 1-2 (-0.200). Head 1-2: -0.200."
+        "share, after minus before, 2 layers of 2 heads: it rises most in head 1-1 (+0.800), falls most in head 1-2 (-0.200). Head 1-2 has -0.200."
     )
     texts = [node.text for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("}text")]
     assert "+.80" in texts and "−.20" in texts and any("brown" in text for text in texts)

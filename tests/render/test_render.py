@@ -398,7 +398,7 @@ def test_right_to_left_tokens_are_kept_in_their_place():
 def test_the_map_sentence_agrees_with_the_numbers():
     values = np.array([[0.2, 0.9], [0.1, 0.4]])
     assert describe_head_map(values, title="share", selected=(1, 1)) == (
-        "share, 2 layers of 2 heads: largest in head 1-2 (0.900), smallest in head 2-1 (0.100). Head 2-2: 0.400."
+        "share, 2 layers of 2 heads: head 1-2 has the largest value (0.900), head 2-1 the smallest (0.100). Head 2-2 has 0.400."
     )
 
 

@@ -31,7 +31,7 @@ def test_a_grid_that_does_not_fit_is_not_passed_over(view, grid, said):
         with pytest.raises(ValueError, match=said):
             view(weights, *given, grid=grid)
     words, patches = Attention.from_arrays(weights, tokens), Attention.from_arrays(weights, grid=(3, 3))
-    with pytest.raises(ValueError, match="of words or of patches from the beginning"):
+    with pytest.raises(ValueError, match="has its grid from the start"):
         view(words, grid=(3, 3))
     view(patches, grid=(3, 3)), view(weights, grid=(3, 3)), view(weights, tokens, grid=(4, 2))
 

@@ -126,7 +126,7 @@ def test_weights_and_tokens_must_match():
         ValueError, match=r"6 tokens need weights of shape \(layer, head, 6, 6\); got \(2, 3, 5, 5\)"
     ):
         HeadView(SimpleNamespace(weights=a.weights[..., :5, :5], tokens=a.tokens))
-    with pytest.raises(ValueError, match="bits a weight is 8 or 16; got 4"):
+    with pytest.raises(ValueError, match="bits is 8 or 16, for each weight; got 4"):
         HeadView(a, bits=4)
 
 
@@ -742,7 +742,9 @@ def test_a_pair_is_shown_in_place_of_the_measure():
     heads.head = 2
     assert heads.head_map.value == pytest.approx(0.9)
     picture = heads.head_map.picture()
-    assert "from “cat” to “sat”" in picture.svg and "largest in head 1-3 (0.900)" in picture.sentence
+    assert (
+        "from “cat” to “sat”" in picture.svg and "head 1-3 has the largest value (0.900)" in picture.sentence
+    )
     heads.read("another text")
     assert heads.head_map.value == 0.0 and heads.head_map.pair == {}
 

@@ -62,7 +62,7 @@ def report(
     truncate : bool
         Cut inputs that are too long for the model and count them, rather than stop at the first one.
     precision : {"float32", "bfloat16", "float16"}
-        Of matrix products in torch: half precision is faster on a GPU, and its error is measured on the first texts and reported.
+        Precision of matrix products in torch: half precision is faster on a GPU, and its error is measured on the first texts and reported.
     batch_size, work
         As of every report; see `bertlook_course.storage.Report`.
 

@@ -36,7 +36,7 @@ def report(
     epochs : int
         At most N epochs.
     learning_rate : float, optional
-        (default: 5e-5 for BERT-base, more for narrower models).
+        Step size of the training (default: 5e-5 for BERT-base, more for narrower models).
     truncate : bool
         Cut inputs that are too long.
     batch_size : int

@@ -58,9 +58,9 @@ def report(
     epochs : int
         At most N epochs.
     learning_rate : float, optional
-        (default: 5e-5 for BERT-base, more for narrower models).
+        Step size of the training (default: 5e-5 for BERT-base, more for narrower models).
     parts_of_speech : bool
-        A second control: parts of speech of the shipped treebank.
+        Also tune on a second control: parts of speech of the shipped treebank.
     save_models : bool
         Save the tuned models, as negation-0, control-0, ...
     batch_size : int

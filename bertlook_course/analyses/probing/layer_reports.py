@@ -52,7 +52,7 @@ def report_layers(
     hidden : int
         Units of a hidden layer (default: 0, a linear probe).
     l2 : float, optional
-        Penalty on the maps (default: chosen for each layer among the training documents).
+        Penalty on the probe's weights (default: chosen for each layer among the training documents).
     mix : bool
         Also fit the paper's mixes of the layers 0 to l, with expected layer and centre of gravity (takes several times as long).
     max_iterations : int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...storage import HERE, origins
 
-WHAT, BEFORE = "Fits and training runs on these slides", "done beforehand"
+WHAT, BEFORE = "The fits and training runs of these slides were", "done beforehand"
 
 
 def evidence_line() -> str:
@@ -15,7 +15,7 @@ def evidence_line() -> str:
     found = origins()
     here = sorted(name.removeprefix("evidence ") for name, origin in found.items() if origin == HERE)
     if not here and found:
-        return f"{WHAT}: **{BEFORE}**."
+        return f"{WHAT} **{BEFORE}**."
     if len(here) == len(found):
-        return f"{WHAT}: **{HERE}**."
-    return f"{WHAT}: **{BEFORE}**; **{HERE}**: {', '.join(dict.fromkeys(here))}."
+        return f"{WHAT} **{HERE}**."
+    return f"{WHAT} **{BEFORE}**, but these were **{HERE}**: {', '.join(dict.fromkeys(here))}."

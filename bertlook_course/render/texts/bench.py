@@ -29,7 +29,7 @@ from ..drawing.layout import broken_lines, joined
 OFF = SELECTED_INK
 
 WAYS = {
-    "zero": ("it gives nothing", "they give nothing"),
+    "zero": ("its output is 0", "their outputs are 0"),
     "uniform": ("it looks at all tokens equally", "they look at all tokens equally"),
 }
 

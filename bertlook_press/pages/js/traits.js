@@ -140,7 +140,7 @@ globalThis.bertlookTraits = (() => {
 
   // ---- heads off: what widgets/panels/ablation_bench.py makes of a masked word and of a batch ----
   const WAYS = {
-    zero: ["it gives nothing", "they give nothing"],
+    zero: ["its output is 0", "their outputs are 0"],
     uniform: ["it looks at all tokens equally", "they look at all tokens equally"],
   };
   const NAMED = 4, TOP = 5; // more heads than this are counted, not named; guesses

@@ -144,7 +144,7 @@ class OneHead:
         keys = {"key_tokens": self.key_tokens, "key_special": self.key_special, "in_line": self.in_line}
         keys = {name: value for name, value in keys.items() if value not in (None, True)}
         if "key_tokens" in keys and (self.difference or self.norms is not None):
-            raise ValueError("of cross attention weights alone are drawn, no norms and no difference.")
+            raise ValueError("with cross attention only weights are drawn, no norms and no difference.")
         if self.difference:
             weights, tokens = checked_difference(self.weights, self.tokens)
         else:
@@ -250,7 +250,7 @@ def _signs(view: OneHead, grid: Grid) -> list[str]:
 def difference_key(view: OneHead, marks: tuple[str, str], em: float, y: float) -> str:
     """Which way a difference goes."""
     more, less = marks
-    said = f"blue, {more}: more; brown, {less}: less; strongest: {points(view.full)} points"
+    said = f"blue, {more}: more; brown, {less}: less; full colour: {points(view.full)} points"
     return text(1.2 * em, y, said, fill=MUTED)
 
 

@@ -92,7 +92,7 @@ def render_head_map(
     Examples
     --------
     >>> picture = render_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(1, 2))
-    >>> "largest in head 2-3 (0.900)" in picture.sentence
+    >>> "head 2-3 has the largest value (0.900)" in picture.sentence
     True
     """
     values, absent = checked_present(values, absent)

@@ -126,6 +126,6 @@ def given_attention(attention, tokens=None, key_tokens=None, grid=None, sentence
     found = Attention.from_arrays(attention, tokens, key_tokens, grid=grid, sentence_b_start=sentence_b_start)
     if grid is not None and not np.array_equal(found.grid, grid):
         raise ValueError(
-            "an Attention is of words or of patches from the beginning; give grid to Attention.from_arrays."
+            "an Attention has its grid from the start and cannot be given one here; pass grid to Attention.from_arrays."
         )
     return found

@@ -214,9 +214,9 @@ def describe_head_map(
     """The largest and the smallest of one number per head, and the chosen one.
 
     >>> describe_head_map([[.1, .2, .3], [.4, .5, .9]], title="to the previous token", selected=(0, 1))
-    'to the previous token, 2 layers of 3 heads: largest in head 2-3 (0.900), smallest in head 1-1 (0.100). Head 1-2: 0.200.'
+    'to the previous token, 2 layers of 3 heads: head 2-3 has the largest value (0.900), head 1-1 the smallest (0.100). Head 1-2 has 0.200.'
     >>> describe_head_map([[.1, -.2]], title="to [SEP]", difference=True)
-    'to [SEP], after minus before, 1 layer of 2 heads: rises most in head 1-1 (+0.100), falls most in head 1-2 (-0.200).'
+    'to [SEP], after minus before, 1 layer of 2 heads: it rises most in head 1-1 (+0.100), falls most in head 1-2 (-0.200).'
     """
     values, absent = checked_present(values, absent)
     n_layers, n_heads = values.shape
@@ -224,17 +224,17 @@ def describe_head_map(
     smallest = divmod(int(np.where(absent, np.inf, values).argmin()), n_heads)
     say = signed_number if difference else number
     size = f"{n_layers} layer{'s' * (n_layers > 1)} of {n_heads} head{'s' * (n_heads > 1)}"
-    high = f"in head {head_label(*largest)} ({say(values[largest])})"
-    low = f"in head {head_label(*smallest)} ({say(values[smallest])})"
+    top, low = (f"head {head_label(*head)}" for head in (largest, smallest))
+    most, least = say(values[largest]), say(values[smallest])
     if difference:
-        up = f"rises most {high}" if values[largest] > 0 else "rises nowhere"
-        down = f"falls most {low}" if values[smallest] < 0 else "falls nowhere"
+        up = f"it rises most in {top} ({most})" if values[largest] > 0 else "it rises nowhere"
+        down = f"falls most in {low} ({least})" if values[smallest] < 0 else "falls nowhere"
         text = f"{visible_token(title)}, after minus before, {size}: {up}, {down}."
     else:
-        text = f"{visible_token(title)}, {size}: largest {high}, smallest {low}."
+        text = f"{visible_token(title)}, {size}: {top} has the largest value ({most}), {low} the smallest ({least})."
     if selected is not None and (difference or tuple(selected) != largest):  # which has just been named
         chosen = tuple(selected)
-        text += f" Head {head_label(*chosen)}: {'not there' if absent[chosen] else say(values[chosen])}."
+        text += f" Head {head_label(*chosen)} {'is not there' if absent[chosen] else 'has ' + say(values[chosen])}."
     return text
 
 

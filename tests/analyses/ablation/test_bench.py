@@ -187,7 +187,7 @@ def test_the_texts_are_those_of_the_outcomes(bench):
     before, after = bench.run(), bench.run([(0, 1)])
     said = bench_result(bench, before, after)
     assert [piece for piece, *_ in said["after"]] == [piece for piece, _ in after.guesses]
-    assert said["truth"] == "cat" and said["sentence"].startswith("bert: head 1-2 off (it gives nothing)")
+    assert said["truth"] == "cat" and said["sentence"].startswith("bert: head 1-2 off (its output is 0)")
     assert f"{before.losses.mean():.2f} → {after.losses.mean():.2f}" in said["scores"][0]
     assert said["cost"] == pytest.approx(after.losses.mean() - before.losses.mean(), abs=1e-4)
     assert "of 3 texts" in said["scores"][0]
