@@ -182,7 +182,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
             "one layer": "a layer is a row of 12 cells",
             "one head, and the mean share of its attention that goes to the kind of token named above": None,
         },
-        "One cell for each head, layers down, heads across: with a mean in each cell all 144 heads are seen at once, and no sentence any more.",
+        "One cell for each head, layers down, heads across: with a mean in each cell you see all 144 heads at once, but no single sentence.",
     ),
     "04": (
         {
@@ -190,7 +190,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
             "[SEP] matters most to the model": "an arc is a weight. How much reaches the model depends on the vector that is weighted, too",
             "[SEP] carries the meaning of the sentence": "weights say where heads look, not what they find there",
         },
-        "The picture shows looking. Norms, gradients and zeroed values have to say whether anything is taken from [SEP].",
+        "The picture shows only where heads look. Norms, gradients and zeroed values have to say whether anything is taken from [SEP].",
     ),
     "05": (
         {
@@ -227,7 +227,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
     "09": (
         {
             "that they sit in the same layer": "the size of a point says how late its layer is; the place says which maps are alike",
-            "that one of them can be removed": "nothing was switched off here. Alike on 12 inputs is not the same work",
+            "that one of them can be removed": "nothing was switched off here. Heads whose maps are alike on 12 inputs need not do the same work",
             "that their maps are alike, as far as a plane can show": None,
         },
         "Near means alike, far means different, and the stress says how far to trust it. Axes and corners mean nothing.",
@@ -262,7 +262,7 @@ _PICTURES: dict[str, tuple[dict[str, str | None], str]] = {
             "about five times as much": None,
             "as much": "there are 16 tokens: 100 divided by 16 is a little over 6",
         },
-        "A share means something beside what even attention would give: 6 of 100 here, and [SEP] gets 32.",
+        "A share means something only beside what even attention would give: 6 of 100 here, and [SEP] gets 32.",
     ),
     "14": (
         {

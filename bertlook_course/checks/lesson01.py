@@ -62,7 +62,7 @@ def check_token_count(attention):
         wrong={
             "those are the wordpieces. [CLS] and [SEP] are tokens too": n - special,
             "those are words and punctuation marks; some words are cut into pieces, and [CLS] and [SEP] are added": words,
-            "[CLS] and [SEP] are in; now look at the words that are cut into pieces": words + special,
+            "[CLS] and [SEP] are counted; now look at the words that are cut into pieces": words + special,
         },
         learnt=f"The {words} words and punctuation marks become {n - special} wordpieces, and with [CLS] and [SEP] {n} tokens.",
     )
@@ -109,7 +109,7 @@ def check_segments(attention):
             [0] * n,
             "A is 0 and B is 1",
             [1 - segment for segment in expected],
-            "segments count from 0: A is 0, B is 1",
+            "segments are numbered from 0: A is 0, B is 1",
             [segment + 1 for segment in expected],
             "[CLS] and [SEP] have a segment too, so every token needs a number",
             Whenever(lambda given: len(given) == words, such_as=[0] * words),
@@ -245,9 +245,9 @@ def check_take_home(attention, layer, head, query):
         wrong=[
             "that is the token's own value; it takes home an average of all values",
             values[query],
-            "that is the plain average; weigh each value by the token's row",
+            "that is the plain average; weight each value by the token's row",
             values.mean(axis=0),
-            "that is the plain sum; weigh each value by the token's row",
+            "that is the plain sum; weight each value by the token's row",
             values.sum(axis=0),
             "you took the column of the token, what others give to it; take its row",
             weights[:, query] @ values,
@@ -379,7 +379,7 @@ def check_recorded_head(attention):
 
 check_rest = ChoiceCheck.among(
     {
-        "[SEP] tells the head what the animal is": "[SEP] is the same mark at the end of every text; it knows no animal by itself",
+        "[SEP] tells the head what the animal is": "[SEP] is the same mark at the end of every text; by itself it says nothing about an animal",
         "almost nothing of this row goes to a word; the map does not say why": None,
         "the head does nothing for this token": "what the token takes home from [SEP] is [SEP]'s value, and whether that is next to nothing is not in the map",
     },

@@ -62,11 +62,11 @@ check_same_word_mask = FunctionCheck(
     cases=[["the", "cat", "saw", "the", "dog"], ["a", "a", "a"], ["no", "word", "twice"]],
     axes=("query", "key"),
     wrong={
-        "a word is not its own twin: set the diagonal to False": lambda w: same_words(w) | ~_apart(w),
-        "True where the words *differ*": lambda w: ~same_words(w) & _apart(w),
-        "only ahead; a twin may stand behind as well": lambda w: np.triu(same_words(w)),
-        "only back; a twin may stand ahead as well": lambda w: np.tril(same_words(w)),
-        "*which words* have a twin; give pairs of positions": lambda w: same_words(w).any(axis=1),
+        "no position repeats itself: set the diagonal to False": lambda w: same_words(w) | ~_apart(w),
+        "that is True where the words *differ*": lambda w: ~same_words(w) & _apart(w),
+        "only later positions; the same word may stand earlier too": lambda w: np.triu(same_words(w)),
+        "only earlier positions; the same word may stand later too": lambda w: np.tril(same_words(w)),
+        "that says *which words* are repeated; give pairs of positions": lambda w: same_words(w).any(axis=1),
     },
     learnt="Comparing a column with a row gives all pairs at once. Every pattern of this lesson but one is such a mask.",
 )
@@ -80,13 +80,13 @@ check_mask_share = FunctionCheck(
     asks="``mask_share(weights, mask)``: attention inside the mask, averaged over the queries that have a key there.",
     cases=[(case_rows(5, 5), _REPEATED), (case_rows(5, 5), _LOPSIDED)],
     wrong=[
-        "that counts queries without such a key as 0. A word that has no twin cannot look at it: leave it out",
+        "that counts queries without such a key as 0. A word that occurs only once has nothing to look at: leave it out",
         lambda w, m: (w * m).sum() / len(w),
-        "that is the mean over pairs. With two twins a word may share out its attention: add over the keys, average over queries",
+        "that is the mean over pairs. A word that occurs three times may divide its attention between the other two: add over the keys, average over the queries",
         lambda w, m: w[m].mean(),
         "the sum is right; divide by the queries with a key in the mask",
         lambda w, m: (w * m).sum(),
-        "swapped: row i is the token that looks",
+        "query and key are swapped: row i is the token that looks",
         lambda w, m: (w.T * m).sum() / m.any(axis=1).sum(),
         "divide by the queries, `mask.any(axis=1)`",
         lambda w, m: (w * m).sum() / m.any(axis=0).sum(),
@@ -111,7 +111,7 @@ check_mean_rows = FunctionCheck(
         "rows no longer sum to 1: the mean, not the sum",
         lambda w: np.tile(w.sum(axis=0), (len(w), 1)),
     ],
-    learnt="What each token receives is kept, who gave it is not. What a measure loses thereby is due to the pair.",
+    learnt="The null model keeps what each token receives, but not who gave it. What a measure loses in this way depended on the pair of query and key.",
 )
 
 
@@ -121,14 +121,14 @@ def check_popular(weights, mask):
     share = float(pair_share(weights, mask))
     null = float(pair_share(looks_alike(weights), mask))
     of_share = NumberCheck(
-        share, tolerance=5e-4, wrong={"that is the null model's": null}, learnt="The share is right."
+        share, tolerance=5e-4, wrong={"that is the null model's share": null}, learnt="The share is right."
     )
     of_excess = NumberCheck(
         share - null,
         tolerance=5e-4,
         wrong={
-            "that is the share; take the null model's share away": share,
-            "the other way round: share minus null model": null - share,
+            "that is the share; subtract the null model's share": share,
+            "the sign is reversed: share minus null model": null - share,
         },
         learnt="The excess is right.",
     )
@@ -149,7 +149,7 @@ def check_undefined(missing):
     return SetCheck(
         expected,
         wrong={
-            "those it *can* show": _PATTERNS - expected,
+            "those are the patterns that it *can* show": _PATTERNS - expected,
             "those are the reasons; the keys were asked for": set(missing.values()),
         },
         learnt=f"{len(expected)} of {len(_PATTERNS)}. They are left out, with a reason: a 0 in their place would count as a measurement.",
@@ -174,7 +174,7 @@ def check_best_excess(scores, key="within_word"):
         [expected],
         single=True,
         wrong={
-            "the largest *share*; the excess was asked for": [label_at(value)],
+            "that is the head with the largest *share*; the excess was asked for": [label_at(value)],
             "printed names count from 1; `head_label(layer, head)` makes them": [f"{layer}-{head}"],
             "layer and head are swapped": [head_label(head, layer)],
             "that is the smallest excess": [label_at(excess, np.argmin)],
@@ -194,21 +194,21 @@ check_bag_row = FunctionCheck(
         lambda row, own: row[own].sum(),
         "that is the evenness within the own text; a head that hardly looks there must score low: multiply by the mass",
         lambda row, own: evenness(row[own]),
-        "that is the *other* text; `own` is the token's",
+        "that is the *other* text; `own` marks the token's own text",
         bag_of_the_other,
         "divide that part by its sum first: entropy is about shares that add up to 1",
         bag_of_raw_shares,
-        "the most it can be spread is over its own text: divide by ln of *its* number of tokens",
+        "the attention can only be spread over its own text: divide by ln of *its* number of tokens",
         lambda row, own: bag(row, own) * np.log(own.sum()) / np.log(len(row)),
         "that is in nats; divide by ln of the number of tokens in the token's own text",
         lambda row, own: bag(row, own) * np.log(own.sum()),
     ],
-    learnt="1 for a perfect bag of words. Uniform attention scores the share of the text, and that is its null model.",
+    learnt="A perfect bag of words scores 1. Uniform attention scores the text's share of all tokens, and that is the null model of this measure.",
 )
 
 check_switch = ChoiceCheck.among(
     {
-        "position embeddings and [SEP]": "both readings have them; whatever limit is *left* may come from there",
+        "position embeddings and [SEP]": "both readings have them; what is *left* of the preference for the own text may come from there",
         "segment embeddings": None,
         "the words themselves": "the words are the same in both readings",
     },
@@ -241,7 +241,7 @@ def check_lost(switch):
             "divide by the share *above chance*": report.difference.mean / report.standard.mean,
             "the other way round: what is lost, divided by what there was": 1 / expected,
         },
-        learnt=f"Head {head_label(report.layer, report.head)}: {expected:.0%} of the limit is lost when every token is told the same segment, "
+        learnt=f"Head {head_label(report.layer, report.head)}: {expected:.0%} of the preference for its own text, above chance, is lost when every token is given the same segment, "
         f"{1 - expected:.0%} is left.",
     )
 
@@ -294,16 +294,16 @@ check_participation = FunctionCheck(
     wrong=[
         "negative contributions count as 0 here: `np.maximum(contributions, 0)` first",
         lambda c: c.sum() ** 2 / (c**2).sum(),
-        "negative ones count as 0, not positive",
+        "negative contributions count as 0; you took their absolute values",
         lambda c: np.abs(c).sum() ** 2 / (c**2).sum(),
         "upside down: squared sum over sum of squares",
         lambda c: (positive(c) ** 2).sum() / positive(c).sum() ** 2,
-        "that counts positive ones alike, however small; weigh them",
+        "that counts all positive contributions equally; small ones should count for less",
         lambda c: (c > 0).sum(),
-        "square the sum too, or doubling all changes it",
+        "square the sum too; otherwise doubling every contribution would change the result",
         lambda c: positive(c).sum() / (positive(c) ** 2).sum(),
     ],
-    learnt="1 if one dimension does it all, n if n do it alike.",
+    learnt="1 if one dimension contributes everything, n if n dimensions contribute equally.",
 )
 
 
@@ -330,13 +330,13 @@ check_needed = FunctionCheck(
         lambda c: _first_to_reach(-np.sort(-c), positive(c).sum()),
         "one too few: `argmax` counts from 0",
         lambda c: margin_dimensions(c) - 1,
-        "smallest first; the largest come first",
+        "you begin with the smallest; the largest come first",
         lambda c: _first_to_reach(np.sort(c)),
-        "90 %, not all of it",
+        "90 % of the sum, not all of it",
         lambda c: margin_dimensions(c, share=1.0),
     ],
-    learnt="Largest first, count until 90 %. In the third case the negative ones make the margin small, so one dimension is enough: few can "
-    "also mean little to explain.",
+    learnt="Largest first, count until 90 %. Where negative contributions make the whole sum small, one dimension may be enough: a small "
+    "number can also mean that there was little to explain.",
 )
 
 
@@ -348,7 +348,7 @@ def _rotated():
 
 @of_run(_rotated)
 def check_rotated_scores(queries, keys, rotation):
-    """The scores of one head after query and key have been rotated alike."""
+    """The scores of one head after query and key have been rotated in the same way."""
     queries, keys, rotation = (np.asarray(x, float) for x in (queries, keys, rotation))
     root = np.sqrt(queries.shape[-1])
     return ArrayCheck(
@@ -356,16 +356,16 @@ def check_rotated_scores(queries, keys, rotation):
         tolerance=1e-3,
         axes=("query", "key"),
         wrong=[
-            "only the queries are rotated; rotate the keys in the same way",
+            "only the queries are rotated; rotate the keys too",
             queries @ rotation @ keys.T / root,
-            "only the keys are rotated; rotate the queries alike",
+            "only the keys are rotated; rotate the queries too",
             queries @ (keys @ rotation).T / root,
             "scores are divided by the root of the number of dimensions",
             queries @ keys.T,
-            "the keys are turned the other way",
+            "the keys are rotated the other way",
             queries @ rotation @ (keys @ rotation.T).T / root,
         ],
-        learnt="Not one score has changed, so not one weight can. The neurons are all different.",
+        learnt="No score has changed, so no weight has changed either. The neurons are all different.",
     )
 
 
@@ -373,9 +373,9 @@ check_rotation_meaning = ChoiceCheck.among(
     {
         "the head changes, and its map too": "you have just seen that the scores stay, to the last digits of a float",
         "the map stays, the count of neurons may change": None,
-        "nothing changes at all": "the vectors are others, and so is what each dimension contributes",
+        "nothing changes at all": "the vectors are different, and so is what each dimension contributes",
     },
-    asks="What rotating query and key alike changes.",
+    asks="What rotating query and key in the same way changes.",
     learnt="So a single neuron has no meaning that the map could confirm. A number of neurons is a statement about the axes as well.",
 )
 ROTATION_OPTIONS = check_rotation_meaning.options
@@ -393,7 +393,7 @@ def check_next_head(attention):
     every = weights[:, :, np.arange(n - 1), np.arange(1, n)]
     layer, head = (int(i) for i in np.unravel_index(expected.argmax(), expected.shape))
     name, whole = head_label(layer, head), float(every[layer, head].sum() / n)
-    special = "the rows of [CLS] and [SEP] are in your mean: a head that rests there is not asked. Take the tokens with `special` False"
+    special = "the rows of [CLS] and [SEP] are in your mean. Take only the tokens with `special` False"
     flat = "that is its number among all heads in a row; `np.unravel_index` takes it apart"
     shares = ArrayCheck(
         expected,
@@ -408,7 +408,7 @@ def check_next_head(attention):
             weights[:, :, at, at - 1].mean(axis=-1),
             "query and key are swapped: the first index looks",
             weights[:, :, at + 1, at].mean(axis=-1),
-            "that is the token itself; the key stands one further on",
+            "that is the token itself; the key is the token after it",
             weights[:, :, at, at].mean(axis=-1),
             "the sum is right; average over the tokens",
             to_next.sum(axis=-1),

@@ -73,7 +73,7 @@ def check_previous_heads(profile):
             "those look at a neighbour, on either side; only the previous token was asked for",
             expected | others,
         ],
-        learnt=f"{len(expected)} of {profile.mean('previous').size} heads, each over half on average over {profile.n} texts.",
+        learnt=f"{len(expected)} of {profile.mean('previous').size} heads: more than half of the attention, averaged over {profile.n} texts.",
     )
 
 
@@ -87,7 +87,7 @@ def check_masks(tokens):
         expected,
         axes=("token",),
         wrong={
-            "these are positions; one True or False a token was asked for": np.flatnonzero(expected),
+            "these are positions; one True or False per token was asked for": np.flatnonzero(expected),
             "only . and , count; apostrophes, dashes and question marks are *other*": np.array(marks),
         },
         learnt=f"{int(expected.sum())} of {len(tokens)} tokens. This is also the share that uniform attention would give them: "
@@ -184,7 +184,7 @@ check_row_entropy = FunctionCheck(
         lambda row: -entropy(row),
         "that is already divided by ln n; this exercise asks for nats",
         lambda row: entropy(row) / np.log(len(row)),
-        "a sum over the keys, not their mean",
+        "take the sum over the keys, not their mean",
         lambda row: entropy(row) / len(row),
         "it gives nan as soon as a weight is 0. In the limit 0 log 0 is 0: leave out the zeros, or replace them by 1 inside the logarithm",
         lambda row: -(row * np.log(row)).sum(),
@@ -195,7 +195,7 @@ check_row_entropy = FunctionCheck(
 
 check_why_divide = ChoiceCheck.among(
     {
-        "it makes every row sum to 1": "softmax has seen to that already",
+        "it makes every row sum to 1": "the softmax has done that already",
         "a longer text allows more entropy": None,
         "it turns nats into bits": "for bits one divides by ln 2, whatever the length",
     },
@@ -220,7 +220,7 @@ check_head_focus = FunctionCheck(
         lambda w: _focus(w) * np.log(len(w)),
         "divide by ln n, `np.log(n)`, not by n",
         lambda w: _focus(w) * np.log(len(w)) / len(w),
-        "the entropy of the columns: sum over the last axis, the keys",
+        "that is the entropy of the columns: sum over the last axis, the keys",
         lambda w: _focus((w / w.sum(axis=0)).T),
     ],
     learnt="Entropy first, mean after. 0 is a head that looks at one token each time, 1 one that looks at all tokens equally.",
@@ -259,7 +259,7 @@ def check_fair_head(choosing, reporting, measure="self"):
 
 
 def _marks(*layers):
-    """A profile of two heads a layer whose attention to punctuation is as given, and varies a little from text to text."""
+    """A profile of two heads per layer whose attention to punctuation is as given, and varies a little from text to text."""
     profile = Profile()
     for shift in (-0.01, 0.01, -0.02, 0.02):
         profile.add({"punct": np.array(layers).repeat(2).reshape(-1, 2) + shift}, 1)
@@ -288,7 +288,7 @@ def check_learned_layers(profile, twin, measure="punct"):
             "in one of them the interval still includes the twin's mean: use `low`",
             (mean > chance).sum(),
         ],
-        learnt=f"{expected} of {len(mean)} layers give more than the twin, {chance.mean():.3f}, and the twin gives what uniform attention "
+        learnt=f"{expected} of {len(mean)} layers give more than the twin does. The twin gives {chance.mean():.3f}, which is what uniform attention "
         "gives. In the others the habit is not learnt, or is learnt the other way round.",
     )
 

@@ -52,8 +52,8 @@ check_naive_size = NumberCheck(
     tolerance=0,
     wrong={
         "that is one head; a layer has 12": TOKENS * TOKENS * WIDTH,
-        "that is one vector a key; each *pair* of query and key has its own": HEADS * TOKENS * WIDTH,
-        "those are the weights, one number a pair; here each pair has a vector": _PAIRS,
+        "that is one vector per key; each *pair* of query and key has its own": HEADS * TOKENS * WIDTH,
+        "those are the weights, one number per pair; here each pair has a vector": _PAIRS,
         "that is all 12 layers; one was asked for": _PAIRS * WIDTH * 12,
     },
     learnt=f"{_PAIRS * WIDTH:,} numbers, {_PAIRS * WIDTH * 4 / 1e6:.0f} MB in single precision, for one layer. Their lengths are {_PAIRS:,} "
@@ -73,11 +73,11 @@ check_weighted_norms = FunctionCheck(
     wrong=[
         "the norms lie along the query. The vector that is taken belongs to the token looked at, the key: the last axis",
         lambda w, n: w * n[..., :, None],
-        "you made the rows sum to 1 again. That hides how much the head takes in all: leave the rows as they come",
+        "you made the rows sum to 1 again. That hides how much the head takes in total: leave the rows as they are",
         lambda w, n: _weighted_norms(w, n) / _weighted_norms(w, n).sum(axis=-1, keepdims=True),
         "a weight stretches a vector: multiply, do not add",
         lambda w, n: w + n[..., None, :],
-        "the length, not its square",
+        "that uses the square of the length; take the length itself",
         lambda w, n: w * n[..., None, :] ** 2,
     ],
     learnt="A weight is not negative, so the length of alpha f is alpha times the length of f. The big tensor was never needed.",
@@ -103,7 +103,7 @@ def check_sep_shares(weights, added, attention, layer):
             "that is the share of [SEP] among the tokens, the baseline": token_masks(attention)["sep"].mean(),
             "there are two [SEP]; their shares add up": by_weight / 2,
         },
-        learnt="By weight it is right.",
+        learnt="The share by weight is right.",
     )
     second = NumberCheck(
         by_norm,
@@ -115,10 +115,10 @@ def check_sep_shares(weights, added, attention, layer):
             sums[1]["sep"].mean(),
             "there are two [SEP]; add up both",
             by_norm / 2,
-            "you took the share head by head and then the mean. A head that adds next to nothing then counts like the others: take the mean of the lengths first",
+            "you took the share head by head and then the mean. A head that adds next to nothing then counts as much as the others: take the mean of the lengths first",
             (sums[1]["sep"] / sum(sums[1].values())).mean(),
         ],
-        learnt="By norm it is right.",
+        learnt="The share by norm is right.",
     )
     change = "less" if by_norm < by_weight else "more"
     return PartsCheck(
@@ -144,7 +144,7 @@ check_weight_gradient = FunctionCheck(
         "no root of d here: that belongs to the scores, before the softmax",
         lambda g, v: g @ v.T / np.sqrt(g.shape[-1]),
     ],
-    learnt="One matrix product a head, after one backward pass. The weight alpha is not in it: how far a head looks says nothing about its "
+    learnt="One matrix product per head, after one backward pass. The weight alpha is not in it: how much attention a head gives a token does not enter its "
     "gradient.",
 )
 
@@ -154,9 +154,9 @@ check_why_small = ChoiceCheck.among(
         "a short f: there is little to take": None,
         "that it is never masked": "[CLS] is never masked either, and its vectors can be long",
     },
-    asks="What forces the gradient on a token to be small.",
-    learnt="|dL/dalpha| is at most ||dL/dout|| times ||f||. Where f is short the gradient *must* be small, so the two are not independent "
-    "evidence. It can also be small for other reasons: exercise 10 asks.",
+    asks="What forces the gradient on a token to be smaller than it can be on others.",
+    learnt="|dL/dalpha| is at most ||dL/dout|| times ||f||. For a given dL/dout, a short f *must* make the gradient small, so the two are not independent "
+    "evidence. It can also be small for other reasons: see exercise 10.",
 )
 BOUND_OPTIONS = check_why_small.options
 
@@ -199,10 +199,10 @@ check_turn = FunctionCheck(
         lambda b, a: np.linalg.norm(a - b, axis=-1),
         "divide the inner product by both lengths",
         lambda b, a: 1 - (b * a).sum(axis=-1),
-        "one number a *token*: sum over the last axis only",
+        "one number per *token*: sum over the last axis only",
         lambda b, a: 1 - (b * a).sum() / (np.linalg.norm(b) * np.linalg.norm(a)),
     ],
-    learnt="0 is the same direction, 1 a right angle, 2 the opposite direction. Small turns count by their square: half the turn is a quarter of the distance.",
+    learnt="0 is the same direction, 1 a right angle, 2 the opposite direction. Small turns enter by their square: half the angle gives a quarter of the distance.",
 )
 
 
@@ -224,7 +224,7 @@ check_rollout = FunctionCheck(
     wrong=[
         "the residual connection is missing: half of each mixture is the token itself",
         lambda m: _mixed(m.mean(axis=1), maps=1, own=0),
-        "the order is turned round. The last layer looks at the layer below it: its matrix stands on the left",
+        "the order is reversed. The last layer looks at the layer below it: its matrix stands on the left",
         lambda m: _mixed(m.mean(axis=1), turned=True),
         "W + I has rows that sum to 2: take half of each",
         lambda m: _mixed(m.mean(axis=1), maps=1, own=1),
@@ -243,9 +243,11 @@ def check_mechanism(share, gradient, norm):
     """Rank correlation of share and gradient over heads (layer means taken out), and the same given the norm."""
     x, y, z = (side - side.mean(axis=1, keepdims=True) for side in (share, gradient, norm))
     plain, partial = rank_correlation(x, y), partial_rank_correlation(x, y, z)
-    layers = "subtract each layer's mean first (`axis=1, keepdims=True`): else it compares layers, not heads"
+    layers = (
+        "subtract each layer's mean first (`axis=1, keepdims=True`): otherwise you compare layers, not heads"
+    )
     if plain > -0.15:
-        reading = "in this model heads that look more at [SEP] hardly depend less on it, so there is little to explain"
+        reading = "in this model the heads that look more at [SEP] do not have much smaller gradients on it, so there is little to explain"
     elif partial - plain > 0.1:
         reading = "part of the relation goes when the norm is held fixed"
     else:

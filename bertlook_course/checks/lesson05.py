@@ -30,7 +30,7 @@ check_vertical = FunctionCheck(
     wrong=[
         "that is about rows: each sums to 1, so their means are all 1/n. A column is one key: average over the queries, axis 0",
         lambda w: _two_largest(w.mean(axis=1), len(w)),
-        "the two columns are right; uniform attention gives two columns 2/n already, so take that off",
+        "the two columns are right; uniform attention gives two columns 2/n already, so subtract that",
         lambda w: np.sort(w.mean(axis=0))[-2:].sum(),
         "that is the largest column alone; [CLS] and [SEP] may share the attention, so take two",
         lambda w: w.mean(axis=0).max() - 1 / len(w),
@@ -67,7 +67,7 @@ check_diagonal = FunctionCheck(
         lambda w: np.diagonal(w, -1).mean(),
         "that is the next token; a head that looks back is diagonal too, so take the larger of both",
         lambda w: np.diagonal(w, 1).mean(),
-        "those are both added up; a head with one neighbour half the time would pass twice. Take the larger",
+        "you added both; a head that divides its attention between its two neighbours would score as high as one that looks at one of them. Take the larger",
         lambda w: sum(_beside(w, -1, 1)),
         "divide by the length of the diagonal, n - 1 (`.mean()` does), so that a perfect head scores 1",
         lambda w: max(_beside(w, -1, 1)) * (len(w) - 1) / len(w),
@@ -87,16 +87,16 @@ def _kept(weights, segments):
 
 check_block = FunctionCheck(
     lambda weights, segments: _kept(weights, segments) - _own(segments).mean(),
-    asks="``block(weights, segments)``: mean share that stays in the own segment, minus its chance value.",
+    asks="``block(weights, segments)``: mean share that stays in the token's own segment, minus its chance value.",
     cases=[
         (case_rows(5, 5), np.array([0, 0, 0, 1, 1])),
         (case_rows(7, 7, seed=1), np.array([0, 0, 0, 0, 0, 1, 1])),
         (case_rows(4, 4, seed=2), np.zeros(4, dtype=int)),
     ],
     wrong=[
-        "that is what stays inside its own text; uniform attention keeps something there too, so take that off",
+        "that is what stays inside the own segment; uniform attention keeps something there too, so subtract that",
         _kept,
-        "chance is one half only for two segments of equal length: count the cells inside its own text",
+        "chance is one half only for two segments of equal length: count the cells inside the own segment",
         lambda w, s: _kept(w, s) - 0.5,
         "that is the first segment only; the second keeps to itself as well",
         lambda w, s: w[s == 0][:, s == 0].sum() / len(w) - (s == 0).mean() ** 2,
@@ -105,7 +105,7 @@ check_block = FunctionCheck(
         "that is what leaves the segment; what stays was asked for",
         lambda w, s: (w * ~_own(s)).sum(axis=1).mean() - (~_own(s)).mean(),
     ],
-    learnt="0 for uniform attention and for a single segment, whatever its map looks like.",
+    learnt="The score is 0 for uniform attention. It is also 0 for a text of a single segment, whatever the map looks like.",
 )
 
 
@@ -148,21 +148,21 @@ check_classify = FunctionCheck(
     wrong=[
         "a map that is clearly both comes out as one of the two: ask for vertical+diagonal first",
         _one_before_both,
-        "block comes after vertical and diagonal: the first line that is met decides, in the order given",
+        "block comes after vertical and diagonal: the first line that fits decides, in the order given",
         _block_first,
-        "a block also needs spread: a previous-token head stays in its own text without being a block",
+        "a block also needs spread: a previous-token head stays in its own segment without being a block",
         lambda v, d, b, e: _classify(v, d, b, 1.0),
         "a score *at* its threshold counts: at least, `>=`, not more than",
         lambda *scores: _classify(*(score - 1e-9 for score in scores)),
     ],
-    learnt="The order is part of the rule. Another order, other fractions.",
+    learnt="The order is part of the rule: another order would give other fractions.",
 )
 
 # --- 5 ---------------------------------------------------------------------------------------------------
 check_turned = ChoiceCheck.among(
     {
         "still vertical": "the dark column has become a dark row: one query, and no key that many look at",
-        "diagonal": "no diagonal can come out of a column by turning it round",
+        "diagonal": "swapping query and key turns a column into a row, never into a diagonal",
         "heterogeneous": None,
     },
     asks="The class of a vertical map after query and key are swapped.",
@@ -184,7 +184,7 @@ def check_counts(names):
             "this is the order of the alphabet; keep the order of `CLASSES`",
             [counts[name] for name in sorted(CLASSES)],
         ],
-        learnt=f"{sum(counts.values())} maps in all. Their shares are this one text's fractions; another text, other fractions.",
+        learnt=f"{sum(counts.values())} maps in all. Their shares are the fractions for this one text; another text would give others.",
     )
 
 
@@ -206,22 +206,22 @@ check_kappa = FunctionCheck(
     asks="``kappa(confusion)``: Cohen's kappa of a confusion matrix.",
     cases=[np.array([[20, 5], [10, 15]]), np.array([[8, 1, 1], [0, 5, 2], [3, 0, 10]]), np.diag([4, 6])],
     wrong=[
-        "that is accuracy; now take chance agreement off",
+        "that is accuracy; now subtract the agreement by chance",
         _accuracy,
-        "chance is taken off; then divide by the most that was left to gain, 1 - chance",
+        "chance is subtracted; then divide by the most that was left to gain, 1 - chance",
         lambda c: _accuracy(c) - _chance(c),
-        "chance is 1 over the number of classes only if both use all classes equally often; take their habits from the sums",
+        "chance is 1 over the number of classes only if both use all classes equally often; use the row sums and column sums, which show how often each annotator uses a class",
         lambda c: _above(1 / len(c), _accuracy(c)),
-        "one habit is in the row sums, the other in the column sums; you took the column sums twice",
+        "the row sums belong to one annotator, the column sums to the other; you took the column sums twice",
         lambda c: _above(_chance(c, 0, 0), _accuracy(c)),
     ],
-    learnt="0 is what two people with these habits reach without looking, 1 is always the same.",
+    learnt="0 is what two people with these habits would reach without looking at the maps; 1 means that they always agree.",
 )
 
 
 # --- 9 ---------------------------------------------------------------------------------------------------
 def _scores():
-    """Four maps whose vertical scores are .2, .6, .7 and .8; nothing else about them reaches a line."""
+    """Four maps whose vertical scores are .2, .6, .7 and .8; no other score of theirs reaches a threshold."""
     flat = np.zeros((2, 1, 4))
     vertical = flat + np.array([0.2, 0.6, 0.7, 0.8])
     return SimpleNamespace(
@@ -257,7 +257,7 @@ def check_useful():
         wrong=[
             "the smallest first, then the largest",
             [most, least],
-            "that is everything but vertical; heterogeneous and block only",
+            "that is everything but vertical; take heterogeneous and block only",
             [min(other, key=other.get), max(other, key=other.get)],
         ],
         learnt=f"{useful[least]:.3f} and {useful[most]:.3f}: the printed 32 % and 61 %. An upper bound, since heterogeneous "
@@ -279,7 +279,7 @@ check_statements = SetCheck(
     wrong={
         "a: the fractions are of maps; one head draws maps of several kinds": {"a", "b", "e"},
         "c: heterogeneous means not classified; a random twin is heterogeneous throughout": {"b", "c", "e"},
-        "d: other model, no fine-tuning, other sorting: nothing is refuted": {"b", "d", "e"},
+        "d: another model, without fine-tuning, sorted by another rule: nothing is refuted": {"b", "d", "e"},
         "a: the fractions are of *maps*, and of fine-tuned models. Which statement says so?": {"a", "e"},
         "one more is true, by the definition of the block score": {"b"},
         "one more is true: it says whose maps were counted": {"e"},

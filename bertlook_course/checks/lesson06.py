@@ -50,7 +50,7 @@ check_named_governor = FunctionCheck(
     asks="``named_governor(weights, word)``: the other word that gets most of this word's attention.",
     cases=[(_rows(n, seed), word) for n, seed in ((4, 1), (6, 2)) for word in range(n)],
     wrong=[
-        "a word may not name itself: put the diagonal out of the race before you take the maximum",
+        "a word may not name itself: leave out the diagonal before you take the maximum",
         lambda w, i: w[i].argmax(),
         "that is the word that looks most at this one: you read a column. Row i says where word i looks",
         lambda w, i: _named(w.T, i),
@@ -59,7 +59,7 @@ check_named_governor = FunctionCheck(
         "the second largest is right only when the word's own weight is the largest",
         lambda w, i: np.argsort(w[i])[-2],
     ],
-    learnt="One row, the diagonal out, the largest. A head answers even when almost all of its attention went to [SEP].",
+    learnt="Take one row, leave out the diagonal, and find the largest weight. A head answers even when almost all of its attention went to [SEP].",
 )
 
 check_by_columns = FunctionCheck(
@@ -71,7 +71,7 @@ check_by_columns = FunctionCheck(
         _named_by_rows,
         "those are the rows, with the diagonal: here the governor looks, so read column i, and a word may not name itself",
         lambda w: w.argmax(axis=1),
-        "the right columns, but the diagonal takes part",
+        "the columns are right, but the diagonal is still in",
         lambda w: w.argmax(axis=0),
     ],
     learnt="The same head, read the other way: 144 heads are 288 competitors, and the best of 288 is easier to find than the best of 144.",
@@ -103,7 +103,7 @@ check_offset_accuracy = FunctionCheck(
         ([2, 2, -1], +2),
     ],
     wrong=[
-        "the sign is turned: +1 is the next word, so the governor is at `word + offset`",
+        "the sign is reversed: +1 is the next word, so the governor is at `word + offset`",
         lambda g, o: _offset_accuracy(g, -o),
         "roots have no governor and are not scored: divide by the words whose governor is not -1",
         _with_root,
@@ -247,7 +247,7 @@ check_next_verb = FunctionCheck(
         "that is the first verb of the sentence for every word; begin to look at `word + 1`",
         _verb(lambda word: 0),
     ],
-    learnt="A predictor is a function, a sentence in, one governor a word out. Heads, offsets and rules of thumb meet the same judge.",
+    learnt="A predictor is a function from a sentence to one governor per word. Heads, offsets and rules of thumb are scored by the same judge.",
 )
 
 
@@ -323,10 +323,10 @@ check_small_list = ChoiceCheck.among(
     {
         "head 8-11 knows which noun a determiner belongs to": "*always the next word* is right in all these cases too, and it knows nothing",
         "these cases cannot tell head 8-11 from a fixed distance": None,
-        "head 8-11 only looks at the next word": "that would explain these cases, but so would more: none of them has an adjective between determiner and noun",
+        "head 8-11 only looks at the next word": "that would explain these cases, but so would other habits: none of them has an adjective between determiner and noun",
     },
     asks="What a handful of cases, in all of which the rival is right, shows of a head.",
-    learnt="One sentence is not a measure, and neither are a few. What decides is cases where the noun is *not* the next word, many of them.",
+    learnt="One sentence is not a measure, and neither are a few. What decides is many cases in which the noun is *not* the next word.",
 )
 SMALL_OPTIONS = check_small_list.options
 
@@ -357,7 +357,7 @@ check_fair_gain = FunctionCheck(
         lambda heads, offsets, half: _most(heads) - _fair(offsets, half),
         "the offset is chosen on the cases it is scored on: the rival needs a fair choice too, and nothing more",
         lambda heads, offsets, half: _fair(heads, half) - _most(offsets),
-        "the sign: what the *head* gains, so the head's accuracy comes first",
+        "the sign is reversed: the *head's* gain was asked for, so the head's accuracy comes first",
         lambda heads, offsets, half: -_gain(heads, offsets, half),
         "that is the head's accuracy; subtract what the best offset reaches",
         lambda heads, offsets, half: _fair(heads, half),

@@ -40,9 +40,9 @@ check_named_antecedent = FunctionCheck(
     wrong=[
         "that is the word with most attention of all; only the candidates may be named",
         lambda r, c: r.argmax(),
-        "that counts within the list of candidates; the *word* it stands for was asked for",
+        "that is a place in the list of candidates; the position of the *word* in the text was asked for",
         lambda r, c: r[c].argmax(),
-        "that is always the last candidate: a rule of place, and no attention in it",
+        "that is always the last candidate in the text, whatever the attention",
         lambda r, c: max(c),
     ],
     learnt="A head names a candidate even if nearly all of its attention went elsewhere.",
@@ -122,7 +122,7 @@ def check_fair_gain():
             gain["head match"],
             "that row is a coreference system on whole documents, not one of the three rules",
             gain["neural system"],
-            "the sign: what the *head* gains, so the head's accuracy comes first",
+            "the sign is reversed: the *head's* gain was asked for, so the head's accuracy comes first",
             -gain["four sieves"],
         ],
         learnt="-4: the head is behind. 65 against 27 is true as well, and tells another story.",
@@ -138,7 +138,7 @@ check_candidates = ChoiceCheck.among(
     },
     asks="Under which definition a head can never have fewer right answers.",
     learnt="If the largest of all words is an antecedent, it is the largest of the mentions too. The reverse need not hold, so the definition "
-    "moves the number one way only, and has to be told.",
+    "can move the number in one direction only, and has to be stated.",
 )
 CANDIDATE_OPTIONS = check_candidates.options
 
@@ -167,11 +167,11 @@ check_both_right = FunctionCheck(
 check_unit = ChoiceCheck.among(
     {
         "mentions": "ten mentions of one keeper are not ten independent cases: if *he* is easy in a text, it is easy ten times",
-        "sentences": "the antecedent often stands in an earlier sentence, so that sentences of one text hang together too",
+        "sentences": "the antecedent often stands in an earlier sentence, so that sentences of one text depend on each other too",
         "documents": None,
     },
     asks="What has to be drawn in the bootstrap.",
-    learnt="What hangs together is drawn together. Drawn by mentions, the interval would be too narrow.",
+    learnt="Mentions that depend on each other are drawn together. If single mentions were drawn, the interval would be too narrow.",
 )
 UNIT_OPTIONS = check_unit.options
 
@@ -221,14 +221,14 @@ check_drawn_gains = FunctionCheck(
         _of_all_mentions,
         "a document that is drawn twice counts twice",
         _each_once,
-        "the sign: what the *head* finds more, so the head comes first",
+        "the sign is reversed: head minus nearest",
         lambda *run: -_drawn_gains(*run),
         "the numbers in `drawn` are documents; you took them for mentions",
         lambda head, nearest, documents, drawn: (np.asarray(head, float) - nearest)[drawn].mean(axis=1),
         "that is the head's own accuracy; subtract that of the nearest mention, on the same documents",
         lambda head, nearest, documents, drawn: _drawn_gains(head, np.zeros(len(head)), documents, drawn),
     ],
-    learnt="Head and rule are drawn together: a hard document weighs on both, so their difference is surer than either of them.",
+    learnt="Head and rule are drawn together: a hard document pulls both down, so their difference is more certain than either number.",
 )
 
 BEATS_OPTIONS = ("neither", "the nearest mention", "the four sieves", "both")
@@ -256,11 +256,13 @@ def check_beats(head, rules, documents):
 
     def why(option) -> str | None:
         wrong = [one for one, meant, found in zip(said, means[option], beaten) if meant != found]
-        return f"to beat is to have the whole interval above 0, and {', '.join(wrong)}" if wrong else None
+        return (
+            f"to beat a rule, the whole interval must lie above 0, and {', '.join(wrong)}" if wrong else None
+        )
 
     return ChoiceCheck.among(
         {option: why(option) for option in BEATS_OPTIONS},
-        learnt=f"{'; '.join(said)}. Beating the nearest mention shows more than distance; only the sieves ask for more than agreement.",
+        learnt=f"{'; '.join(said)}. Beating the nearest mention shows more than distance; only beating the four sieves shows more than agreement as well.",
     )
 
 

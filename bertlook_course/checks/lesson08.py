@@ -22,14 +22,14 @@ check_probe_answers = FunctionCheck(
     wrong=[
         "the first axis is the dependent, the second the candidate; the largest is wanted along the candidates",
         lambda b, w: (b @ w).argmax(axis=0),
-        "the heads count alike here; each feature has its own weight",
+        "all heads count equally here; each feature needs its own weight",
         lambda b, w: b.sum(axis=-1).argmax(axis=1),
         "weights may be negative: a head that looks away from governors helps too",
         lambda b, w: (b @ np.abs(w)).argmax(axis=1),
         "that is the least likely candidate",
         lambda b, w: (b @ w).argmin(axis=1),
     ],
-    learnt="One number a head and direction, a weighted sum, the largest wins. The probe has no other freedom.",
+    learnt="One weight per head and direction, a weighted sum, and the largest wins. The probe has no other freedom.",
 )
 
 
@@ -42,11 +42,11 @@ def check_weights(layers=12, heads=12):
         2 * n,
         tolerance=0.5,
         wrong=[
-            "that is one weight a head; the probe reads each head in both directions",
+            "that is one weight per head; the probe reads each head in both directions",
             n,
             "that is one layer; all layers are read together",
             2 * heads,
-            "that is one head a layer; all heads are read together",
+            "that is one head per layer; all heads are read together",
             2 * layers,
         ],
         learnt="288 numbers for a whole grammar. That is why this probe cannot learn much syntax by itself, and why its score says something about attention.",
@@ -129,7 +129,7 @@ check_made_up = FunctionCheck(
         "positions count from 0 here": lambda w, r: [g + 1 for g in _made_up(w, r)],
         "that index is ROOT; the last *word* has the index before it": _root_for_last,
     },
-    learnt="Nothing in BERT was trained for this grammar. What a probe scores here it has learnt itself: from words if it sees them, else from places.",
+    learnt="Nothing in BERT was trained for this grammar. What a probe scores here it has learnt itself: from the words if it sees them, otherwise from their positions.",
 )
 
 
@@ -140,7 +140,7 @@ def check_selectivity(real, made_up):
         real - made_up,
         tolerance=1e-4,
         wrong={
-            "the sign is turned: what is real minus what can be learnt anyway": made_up - real,
+            "the sign is reversed: the treebank minus the made-up grammar": made_up - real,
             "that is a ratio; selectivity is a difference": real / made_up,
             "that is the score on the treebank; subtract what the same probe learns of a grammar that nobody speaks": real,
         },
@@ -187,11 +187,11 @@ check_distance_accuracy = FunctionCheck(
     wrong=[
         "neighbours are mostly linked on one side only; let the data decide for each distance",
         lambda d, linked: ((np.abs(d) == 1) == linked).mean(),
-        "the sign is lost: in English the next word and the previous one are not alike",
+        "the sign is lost: in English the next word and the previous one are not equally likely to be linked",
         lambda d, linked: _distance_accuracy(np.abs(d), linked),
-        "one guess for all pairs; guess for each distance separately",
+        "that is one guess for all pairs; guess for each distance separately",
         lambda d, linked: max(linked.mean(), 1 - linked.mean()),
-        "each distance counts alike here; a pair should",
+        "each distance counts equally here; each pair should",
         lambda d, linked: np.mean(_right_guesses(d, linked, count=np.mean)),
     ],
     learnt="No model was asked. A probe's 85.8 % has to be read beside this number, not beside 50.",
@@ -205,7 +205,7 @@ check_comparable = ChoiceCheck.among(
         "85.8: pairs of words": "half of those pairs are linked, so a coin gets 50; to find a governor one has to choose among all words",
     },
     asks="Which printed number may stand beside the attention-only probe's 61.",
-    learnt="The same task, the same score, the same sentences: only then is one number higher than another.",
+    learnt="Two numbers can be compared only if task, score and sentences are the same.",
 )
 COMPARE_OPTIONS = check_comparable.options
 

@@ -38,7 +38,7 @@ check_divergence = FunctionCheck(
         lambda p, q: js_divergence(p, q) / np.log(2),
         "the right size, the wrong sign: the mixture is the broader one",
         lambda p, q: -js_divergence(p, q),
-        "twice as much as it should be: half of both entropies, and half of p + q",
+        "twice as much as it should be: take half of both entropies, and half of p + q",
         lambda p, q: 2 * js_divergence(p, q),
         "subtract the *mean* of the two entropies, not their sum",
         lambda p, q: entropy((p + q) / 2) - (entropy(p) + entropy(q)),
@@ -58,7 +58,7 @@ check_largest = ChoiceCheck.among(
         "no limit": "that is the Kullback-Leibler divergence. The mixture is never 0 where a row is not",
     },
     asks="The largest divergence two rows can have.",
-    learnt="However many tokens there are: which of the two rows a draw came from is one yes or no, and that is at most ln 2 nats.",
+    learnt='However many tokens there are, the answer to "Which of the two rows was this token drawn from?" is one of two, and carries at most ln 2 nats.',
 )
 RANGE_OPTIONS = check_largest.options
 
@@ -82,7 +82,7 @@ check_head_distance = FunctionCheck(
         "you took the mean of the rows first. Heads that look at the same tokens, but from other places, then seem alike",
         lambda a, b: js_divergence(a.mean(axis=0), b.mean(axis=0)),
     ],
-    learnt="Row against row, then the mean: nats a token, from 0 to 0.693.",
+    learnt="Row against row, then the mean: nats per token, from 0 to 0.693.",
 )
 
 
@@ -118,7 +118,7 @@ def check_closest_pair(distances, n_heads):
             "printed names count from 1; `head_label` does that",
             {f"{head // n_heads}-{head % n_heads}" for head in (i, j)},
         ],
-        learnt=f"{' and '.join(sorted(named(i, j)))}: {off[i, j]:.3f} nats a token; the mean of all pairs is {distances[np.triu_indices(len(distances), 1)].mean():.3f}.",
+        learnt=f"{' and '.join(sorted(named(i, j)))}: {off[i, j]:.3f} nats per token; the mean of all pairs is {distances[np.triu_indices(len(distances), 1)].mean():.3f}.",
     )
 
 
@@ -186,7 +186,7 @@ def check_p_value(distances, layers, shuffled):
             "that is the share of the shuffles that do worse",
             (shuffled < found).mean(),
         ],
-        learnt=f"{as_good} of {len(shuffled)} shuffles keep together as well as the layers do: p = {expected:.3f}.",
+        learnt=f"{as_good} of {len(shuffled)} shuffles have at least as large a gap as the true layers: p = {expected:.3f}.",
     )
 
 
@@ -241,7 +241,7 @@ def check_labelled(measures, label="broad"):
         wrong=[
             "printed names count from 1; `head_label(layer, head)` does that",
             {f"{layer}-{head}" for layer, head in np.argwhere(labels == label)},
-            "some of these are over the line, but a later line of the rule gives them another label",
+            "some of these are above the threshold, but a later line of the rule gives them another label",
             labels_of(np.asarray(measures[measure]) > line),
             "those are all the others",
             labels_of(labels != label),
@@ -284,7 +284,7 @@ def check_best_partner(distances, labels, n_heads):
     return PartsCheck(
         (name, distance),
         learnt=f"The loner is {loner} ({flat[start]}); its nearest head of another kind is {expected} "
-        f"({flat[best]}), {distances[start, best]:.3f} nats a token away.",
+        f"({flat[best]}), {distances[start, best]:.3f} nats per token away.",
     )
 
 
@@ -331,7 +331,7 @@ def check_two_pairs(attention):
     nearer = "different layers" if between < within else "one layer"
     return PartsCheck(
         parts,
-        learnt=f"{names[0]}: {within:.3f}, {names[1]}: {between:.3f} nats a token ({attention.recorded}). Of these two pairs, the one of {nearer} is "
+        learnt=f"{names[0]}: {within:.3f}, {names[1]}: {between:.3f} nats per token ({attention.recorded}). Of these two pairs, the pair from {nearer} is "
         "closer. Is that a finding?",
     )
 

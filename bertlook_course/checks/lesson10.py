@@ -30,14 +30,14 @@ check_mix = FunctionCheck(
         _weighted,
         "gamma is missing: it scales the whole mix",
         lambda h, a, g: _weighted(h, softmax(a)),
-        "all layers count alike here; the shares are learned",
+        "all layers count equally here; the shares are learned",
         lambda h, a, g: g * h.mean(axis=0),
-        "that is the layer with the largest share alone; a mix takes of all",
+        "that is only the layer with the largest share; a mix takes something from every layer",
         lambda h, a, g: g * h[a.argmax()],
         "dividing by the sum is not a softmax: scores may be negative",
         lambda h, a, g: _weighted(h, a / a.sum(), g),
     ],
-    learnt="Seven shares and one scale. What they say depends on the penalty, and on whether the fit has ended.",
+    learnt="Seven shares and one scale. What they say depends on the penalty, and on whether the fit has converged.",
 )
 
 
@@ -53,7 +53,7 @@ check_centre = FunctionCheck(
     wrong={
         "layer 0 is the embeddings and counts as 0; you count from 1": lambda s: _centre(s) + 1,
         "that is the layer with the largest share; the centre weighs all of them": np.argmax,
-        "divide by nothing: the shares sum to 1 already": lambda s: _centre(s) / len(s),
+        "no division is needed: the shares sum to 1 already": lambda s: _centre(s) / len(s),
     },
     learnt="It answers: where does a probe that sees all layers read?",
 )
@@ -78,10 +78,10 @@ check_expected = FunctionCheck(
         lambda f: _centre(f) / f.sum(),
         "divide by the whole gain",
         lambda f: np.diff(f) @ np.arange(1, len(f)),
-        "that is the layer with the largest gain alone",
+        "that is only the layer with the largest gain",
         lambda f: np.diff(f).argmax() + 1,
     ],
-    learnt="It answers: at which depth, on average, is the score gained? It may even leave the model, where a layer loses.",
+    learnt="It answers: at which depth, on average, is the score gained? If some layers lose, the number may even lie below layer 1 or above the last layer.",
 )
 
 
@@ -103,7 +103,7 @@ check_bits = FunctionCheck(
         lambda s: _bits(s) * np.log(2),
         "that is the entropy; K says how far it is from its largest possible value",
         lambda s: np.log2(len(s)) - _bits(s),
-        "the sign is turned; a divergence is never negative",
+        "the sign is reversed; a divergence is never negative",
         lambda s: -_bits(s),
     ],
     learnt="0 bits: flat, and then the centre of gravity says nothing about a place.",
@@ -136,17 +136,17 @@ _RNG = np.random.default_rng(6)
 
 check_f1 = FunctionCheck(
     f1,
-    asks='``f1(gold, said)``: F1 of "the same thing"; pairs rightly called different count nothing.',
+    asks='``f1(gold, said)``: F1 of "the same thing"; pairs rightly called different do not count.',
     cases=[_pairs(n, _RNG) for n in (12, 20, 30)],
     wrong={
         "that is accuracy: it gets credit for every pair that is different anyway": lambda g, s: (
             g == s
         ).mean(),
         "that is precision; those that were missed are not in it": lambda g, s: (g & s).sum() / s.sum(),
-        "that is recall; wrong finds are not in it": lambda g, s: (g & s).sum() / g.sum(),
+        "that is recall; false alarms are not in it": lambda g, s: (g & s).sum() / g.sum(),
         "that is the F1 of the *other* label": lambda g, s: f1(~g, ~s),
     },
-    learnt="Whoever always says “the same” gets 2p / (1 + p), not 0: a baseline that belongs beside every number of coreference.",
+    learnt="Whoever always says “the same” gets an F1 of 2p / (1 + p), where p is the share of pairs that are the same thing, and not 0: a baseline that belongs beside every coreference score.",
 )
 
 
@@ -175,7 +175,7 @@ check_made_up = FunctionCheck(
         "a form keeps the *first* label that was drawn for it",
         _last_drawn,
     ],
-    learnt="A word list can learn it, and nothing else can. What a probe scores here it has learnt itself.",
+    learnt="There is nothing to learn but a list of forms and labels. What a probe scores here, it has learnt itself.",
 )
 
 
@@ -198,8 +198,8 @@ def check_share_of_depth(expected, depth):
 # --- 9: what two runs say --------------------------------------------------------------------------------
 check_noise = ChoiceCheck.among(
     {
-        "layer 9 knows more than layer 8": "another run may show the opposite: its difference is three times as large",
-        "nothing: two runs at one layer differ by as much": None,
+        "layer 9 knows more than layer 8": "another run may show the opposite: two runs at one layer differ by three times as much",
+        "nothing: two runs at one layer differ by more": None,
         "layer 8 and layer 9 know exactly the same": "that no difference was seen does not mean that there is none",
     },
     asks="A step of a tenth of a point where runs differ by three tenths.",

@@ -41,7 +41,7 @@ check_mask = FunctionCheck(
         _token_off,
         "you kept this head and took away the others",
         lambda c, head: _put(np.zeros_like(c), head, c[:, head]),
-        "the head is gone from the array. That is pruning; masking leaves its place, filled with 0",
+        "the head is gone from the array. That is pruning; masking leaves its place in the array, filled with 0",
         lambda c, head: np.delete(c, head, axis=1),
     ],
     learnt="Zero in the head's place, for every token. The others are as they were.",
@@ -66,14 +66,14 @@ check_disable = FunctionCheck(
         "1/L is the weight of each token. What the head hands on is the values with these weights, their mean",
         lambda c, v, head: _put(c, head, 1 / len(c)),
     ],
-    learnt="Every token gets the same: the mean of the head's value vectors. Less than before, but not nothing.",
+    learnt="Every token gets the same: the mean of the head's value vectors. That says less than before, but not nothing.",
 )
 
 # --- 3: the positive control ---------------------------------------------------------------------------------
 check_control = ChoiceCheck.among(
     {
         "switch no head off: the output must stay": "an intervention that is ignored passes this one with ease",
-        "switch one head off: the output must change": "there may really be a head of no use; then a sound intervention would fail the test",
+        "switch one head off: the output must change": "a head may really have no effect; then a working intervention would fail the test",
         "switch all heads off: the output must change": None,
     },
     asks="Which test finds an intervention that does nothing.",
@@ -179,11 +179,11 @@ check_other_half = FunctionCheck(
     wrong=[
         "the other half chose a head of its own; it may only *report* on the head of the first",
         lambda c, half: (_gains(c, half, _chosen_by(c, half))[0], _gains(c, half, _chosen_by(c, ~half))[1]),
-        "that head was chosen on all examples, those that report among them: let one half choose alone",
+        "that head was chosen on all examples, including those that report: let one half choose alone",
         lambda c, half: _gains(c, half, c.mean(axis=1).argmin()),
         "that is the head without which the loss is highest. The gain is greatest where the change is lowest",
         lambda c, half: _gains(c, half, _chosen_by(-c, half)),
-        "a gain is a loss that falls: turn the sign round",
+        "a gain is a loss that falls: reverse the sign",
         lambda c, half: _gains(-c, half, _chosen_by(c, half)),
     ],
     learnt="One half chooses, the other reports. The second number is the one to print.",
@@ -197,7 +197,7 @@ check_importance = FunctionCheck(
     wrong=[
         "take the absolute value *before* the mean; otherwise examples cancel, as in the script for one batch",
         lambda s: np.abs(s.mean(axis=0)),
-        "signs are left: a head that helps one text and harms another would count as nothing",
+        "the signs are still in: a head that helps one text and harms another would count as nothing",
         lambda s: s.mean(axis=0),
         "one number for each *head* was asked for; you averaged over the heads",
         lambda s: np.abs(s).mean(axis=1),
@@ -250,7 +250,9 @@ def check_starred(p):
     p = np.asarray(p, dtype=float)
     return SetCheck(
         labels_of(holm(p) < 0.05),
-        wrong={"these are all with p < .05; correct for the number of heads first": labels_of(p < 0.05)},
+        wrong={
+            "these are all heads with p < .05; correct for the number of heads first": labels_of(p < 0.05)
+        },
         learnt="After the correction few heads are left of many, or none. Which ones is a fact about this classifier: another seed may need others.",
     )
 

@@ -56,7 +56,7 @@ check_of_words = FunctionCheck(
         "that is the first piece alone",
         lambda p, w: [p[w == i][0] for i in np.unique(w)],
     ],
-    learnt="So a word of three pieces has three times as much from a head that looks at all tokens equally. Remember it at exercise 4.",
+    learnt="So a word of three pieces gets three times as much from a head that looks at all tokens equally. Remember this in exercise 4.",
 )
 
 # --- 3: AUC ----------------------------------------------------------------------------------------------
@@ -72,11 +72,11 @@ check_auc = FunctionCheck(
         )
     ],
     wrong=[
-        "a tie counts half, not nothing: else a score that says the same of every word has AUC 0",
+        "a tie counts half, not nothing: otherwise a score that is the same for every word would have AUC 0",
         lambda s, k: (s[k][:, None] > s[~k]).mean(),
         "a tie counts half, not whole",
         lambda s, k: (s[k][:, None] >= s[~k]).mean(),
-        "the wrong way round: count the pairs in which the *key* word is higher",
+        "the other way round: count the pairs in which the *key* word is higher",
         lambda s, k: 1 - auc(s, k),
         "that is the mean relative attention; AUC counts pairs",
         lambda s, k: s[k].mean() - s[~k].mean(),
@@ -86,14 +86,14 @@ check_auc = FunctionCheck(
     learnt="A share of pairs: no scale, no cut-off, .5 by chance.",
 )
 
-# --- 4: the line to beat ---------------------------------------------------------------------------------
+# --- 4: the number to beat -------------------------------------------------------------------------------
 check_line = ChoiceCheck.among(
     {
-        "0.5: that is chance": "the twin has learnt nothing and stands above it: summed pieces alone give that much",
+        "0.5: that is chance": "the twin has learnt nothing, and its heads are above 0.5 all the same: adding up pieces is enough for that",
         "what a random twin reaches with the same recipe": None,
         "1.0: anything less is an error": "two people who mark key words do not agree that well",
     },
-    asks="What a head's AUC must be held against.",
+    asks="What a head's AUC must be compared with.",
     learnt="Chance is what the *recipe* gives without learning: the tokenizer splits rare words, and their pieces add up.",
 )
 LINE_OPTIONS = check_line.options
@@ -106,15 +106,15 @@ def _prior(share):
 
 check_prior = FunctionCheck(
     _prior,
-    asks="``prior(share)``: nats a word for a rule that always says the share of key words.",
+    asks="``prior(share)``: nats per word for a rule that always predicts the share of key words.",
     cases=[0.5, 0.1, 0.03],
     wrong={
         "that is in bits; take the natural logarithm": lambda p: _prior(p) / np.log(2),
         "that is the part of the key words; the others cost something, too": lambda p: -p * np.log(p),
         "that is what one *key* word costs; take the mean over all words": lambda p: -np.log(p),
-        "the sign is turned: a loss is not negative": lambda p: -_prior(p),
+        "the sign is reversed: a loss is not negative": lambda p: -_prior(p),
     },
-    learnt="With few key words the prior is already good. A head must save nats a word against *it*, not against ln 2.",
+    learnt="With few key words the prior is already good. A head must cost fewer nats per word than *the prior*, not fewer than ln 2.",
 )
 
 
@@ -127,12 +127,12 @@ def check_put_back(log_odds, share):
         log_odds + of_share,
         tolerance=0.01,
         wrong={
-            "the wrong way: key words are *rarer* than in the weighted fit": log_odds - of_share,
+            "the wrong direction: key words are *rarer* than in the weighted fit": log_odds - of_share,
             "this still belongs to a world in which every second word is key": log_odds,
             "odds are share / (1 - share)": log_odds + np.log(share),
-            "that is the probability; the log-odds were asked": 1 / (1 + np.exp(-log_odds - of_share)),
+            "that is the probability; the log-odds were asked for": 1 / (1 + np.exp(-log_odds - of_share)),
         },
-        learnt="A weighted fit answers for a balanced world. Put the share back, or its cross-entropy loses against the prior.",
+        learnt="A weighted fit answers as if every second word were key. Put the true share back, or its cross-entropy is worse than the prior's.",
     )
 
 
@@ -155,7 +155,7 @@ check_f1 = FunctionCheck(
     wrong={
         "that is precision": lambda s, k, c: k[s > c].mean(),
         "that is recall": lambda s, k, c: (s > c)[k].mean(),
-        "that is accuracy: it pays for all the words that are not key": lambda s, k, c: ((s > c) == k).mean(),
+        "that is accuracy: the words that are not key count as well": lambda s, k, c: ((s > c) == k).mean(),
         "these are the words *below* the cut-off": lambda s, k, c: f1(k, s < c),
     },
     learnt="F1 needs a cut-off, and the cut-off is a choice: make it on the texts you fitted on.",
@@ -173,16 +173,16 @@ check_sum = FunctionCheck(
     asks="``score(t)``: minus the sum of t ln t over the words' maxima, 0 ln 0 = 0.",
     cases=[np.array(t) for t in ([0.5, 0.25, 0.125], [1.0, 0.0, 0.4], [0.9, 0.9, 0.01, 0.2])],
     wrong=[
-        "you made the maxima sum to 1; the sum on the slides is of the numbers as they are",
+        "you made the maxima sum to 1; the score takes the numbers as they are",
         lambda t: _sum(t / t.sum()),
-        "the sign is turned",
+        "the sign is reversed: minus the sum",
         lambda t: -_sum(t),
-        "that is the mean over words; the sum was asked",
+        "that is the mean over words; the sum was asked for",
         lambda t: _sum(t) / len(t),
         "that is in bits; take the natural logarithm",
         lambda t: _sum(t) / np.log(2),
     ],
-    learnt="0 for a maximum of 0, 0 for a maximum of 1, most at 1/e. It was never an entropy: nothing sums to 1.",
+    learnt="0 for a maximum of 0, 0 for a maximum of 1, and the largest at 1/e. It was never an entropy: nothing sums to 1.",
 )
 
 # --- 9: what it ranks ------------------------------------------------------------------------------------
@@ -190,10 +190,10 @@ check_trap = ChoiceCheck.among(
     {
         "the heads that tell key words best": "nothing in the formula knows which words are key",
         "heads whose maximum is near 0 or near 1 for every word": None,
-        "the heads with the most attention on key words": "nothing in the formula knows which words are key; it sums over all of them alike",
+        "the heads with the most attention on key words": "nothing in the formula knows which words are key; it treats all words equally",
     },
     asks="Which heads have the lowest score.",
-    learnt="Saturated heads: the next-token heads (near 1) and those that rest on [SEP] (near 0). Low because nothing varies.",
+    learnt="Saturated heads: the next-token heads (near 1) and those that rest on [SEP] (near 0). The score is low because t ln t is near 0 both for t near 0 and for t near 1.",
 )
 TRAP_OPTIONS = check_trap.options
 
@@ -237,7 +237,7 @@ check_lead = FunctionCheck(
         lambda head, rule: _lead(head, rule, times=1),
         "the spread of a sample: divide by n - 1 (`ddof=1`)",
         lambda head, rule: _lead(head, rule, ddof=0),
-        "the sign: the *head's* lead, so the head comes first",
+        "the sign is reversed: head minus rule",
         lambda head, rule: _lead(rule, head),
     ],
     learnt="Texts that are hard for one are hard for the other. In pairs that cancels, and the interval is narrower.",
@@ -248,7 +248,7 @@ LEAD_OPTIONS = ("the head is ahead", "RAKE is ahead", "a tie: the interval holds
 
 @of_run(lambda: (np.array([0.8, 0.9, 0.7, 0.8]), np.array([0.9, 0.8, 0.8, 0.7])))
 def check_tie(head, rake):
-    """Who is ahead on texts that chose nothing, from the AUCs of both; one of ``LEAD_OPTIONS``."""
+    """Who is ahead on texts that had no part in the choice, from the AUCs of both; one of ``LEAD_OPTIONS``."""
     mean, low, high = _lead(np.asarray(head, float), np.asarray(rake, float))
     found = LEAD_OPTIONS[0 if low > 0 else 1 if high < 0 else 2]
     said = f"the mean lead is {mean:+.3f}, its interval [{low:+.3f}, {high:+.3f}], n = {len(head)} texts"

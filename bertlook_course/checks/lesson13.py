@@ -54,7 +54,7 @@ check_auc = FunctionCheck(
         "that is how many pairs; divide by the number of pairs",
         lambda o, i: auc_above(o, i) * len(o) * len(i),
     ],
-    learnt="One half is a coin, whatever the scale of the weights. It is the statistic of Mann and Whitney, divided by the pairs.",
+    learnt="One half is a coin, whatever the scale of the weights. It is the statistic of Mann and Whitney, divided by the number of pairs.",
 )
 
 
@@ -184,7 +184,7 @@ NULL_OPTIONS = check_null.options
 
 
 # --- 8 and 9: many tests, one rule -------------------------------------------------------------------------
-@of_run(lambda: ([0.002, 0.0095, 0.014, 0.03, 0.04, 1.0],))
+@of_run(lambda: ([0.002, 0.0095, 1.0, 0.014, 0.03, 0.04],))
 def check_survivors(p, level=0.05):
     """The numbers, from 1, of the claims whose p is below the level after Holm's correction over all of them."""
     p = np.asarray(p, dtype=float)
@@ -192,20 +192,24 @@ def check_survivors(p, level=0.05):
     def numbers(chosen):
         return set((np.flatnonzero(chosen) + 1).tolist())
 
-    survivors = numbers(holm(p) < level)
+    survivors, tested = numbers(holm(p) < level), np.flatnonzero(p < 1)
+    among_tested = holm(p[tested]) < level
+    untested = "claims that could not be tested count too, with p = 1: they were on the list"
     return SetCheck(
         survivors,
         wrong=[
-            "that is without a correction: so many tests, and one in twenty comes out by chance",
+            "that is without a correction: of so many tests, one in twenty comes out below .05 by chance alone",
             numbers(p < level),
-            "claims that could not be tested count too, with p = 1: they were on the list",
-            numbers(holm(p[p < 1]) < level),
+            untested,
+            set((tested[among_tested] + 1).tolist()),
+            untested,  # and numbered without them
+            numbers(among_tested),
             "that is Bonferroni's correction; Holm's second smallest p is multiplied by one less",
             numbers(p * len(p) < level),
             "claims are numbered from 1",
             {number - 1 for number in survivors},
         ],
-        learnt=f"{len(survivors)} of {int((p < level).sum())} survive. Nothing else about them has changed.",
+        learnt=f"{len(survivors)} of the {int((p < level).sum())} claims with p < {level:g} survive. The others are not refuted: for so many tests their evidence is not enough.",
     )
 
 
@@ -220,7 +224,7 @@ def check_verdict(low, high, line, p, against, level=0.05):
     }
     return ChoiceCheck.among(
         {**why, expected: None},
-        learnt=f"The interval [{low:.2f}, {high:.2f}] and the line {line:g} tell the same story, and the correction has the last word.",
+        learnt=f"The interval [{low:.2f}, {high:.2f}] and the threshold {line:g} say the same; the corrected p-values decide.",
     )
 
 

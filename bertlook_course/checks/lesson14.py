@@ -29,7 +29,7 @@ check_cosine = FunctionCheck(
     wrong=[
         "that is the mean of the cosines of single rows; the whole map is *one* vector here",
         lambda a, b: _cosine(a, b, axis=1).mean(),
-        "one of the maps is turned: its rows became columns",
+        "one of the maps is transposed: its rows became columns",
         lambda a, b: _cosine(a, b.T),
         "that is the scalar product; divide by the lengths of both vectors",
         lambda a, b: (a * b).sum(),
@@ -91,7 +91,7 @@ check_floor = FunctionCheck(
         lambda b, a, h: np.mean([_cosine(other, a[h]) for other in b]),
         "before and after have changed places: one head *after*, the others *before*",
         lambda b, a, h: np.mean(_with_others(a, b, h)),
-        "that is the head with its own former self",
+        "that compares the head with itself before tuning",
         lambda b, a, h: _cosine(b[h], a[h]),
         "that is the largest; the mean was asked for",
         lambda b, a, h: max(_with_others(b, a, h)),
@@ -118,7 +118,7 @@ check_js = FunctionCheck(
         lambda p, q: js_divergence(p, q) ** 0.5,
         "that is in bits; nats need the natural logarithm",
         lambda p, q: js_divergence(p, q) / np.log(2),
-        "twice too much: the mean of the two divergences, not their sum",
+        "that is twice the right value: take the mean of the two divergences, not their sum",
         lambda p, q: 2 * js_divergence(p, q),
     ],
     learnt="0 for the same row, ln 2 for rows that share no key; and it has no floor to hide a change.",
@@ -186,7 +186,7 @@ check_points_at = FunctionCheck(
         "that is who looks at each word most: rows are the words that look": lambda w: _points_at(w, axis=0),
         "places count from 0": lambda w: _points_at(w) + 1,
     },
-    learnt="One place a word. How sure the head was is lost: an arg-max of nearly equal weights looks the same.",
+    learnt="Each word points at one place. We lose how sure the head was: an arg-max of nearly equal weights looks the same.",
 )
 
 
@@ -227,7 +227,7 @@ check_f1 = FunctionCheck(
         "that is the ordinary mean of precision and recall; F1 is the *harmonic* one, 2 hits / (pointing + scope)",
         lambda *case: (_recall(*case) + _precision(*case)) / 2,
     ],
-    learnt="A head in which every word points at the cue has full recall and poor precision, and with long scopes not even that poor.",
+    learnt="A head in which every word points at the cue has full recall and poor precision; with long scopes not even the precision is poor.",
 )
 
 # --- 9: who has learnt nothing -------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ check_why_twin = ChoiceCheck.among(
         "it looks at the previous word, which is often the cue": "try the rule: the word before scores less. And what would make random weights prefer it?",
     },
     asks="Why a random model's heads score well.",
-    learnt="What a word receives is added up over its pieces. Where all weights are alike, the word of most pieces wins every arg-max.",
+    learnt="What a word receives is added up over its pieces. Where all weights are nearly equal, the word with the most pieces wins every arg-max.",
 )
 TWIN_OPTIONS = check_why_twin.options
 

@@ -155,7 +155,7 @@ def test_the_two_distances_are_right_and_the_nearer_pair_is_of_different_layers(
     feedback = lesson09.check_two_pairs(*two, vig)
     assert feedback
     assert f"8-10 and 8-11: {two[0]:.3f}, 6-2 and 7-4: {two[1]:.3f}" in feedback.message
-    assert "of different layers is closer" in feedback.message
+    assert "from different layers is closer" in feedback.message
     assert "BERT-base, recorded" in feedback.message
 
 

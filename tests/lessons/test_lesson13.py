@@ -161,14 +161,19 @@ def test_an_open_verdict_says_what_keeps_it_open(found, said):
 def test_both_models_verdicts_stand_in_one_row():
     ours = settle(h.REGISTER, [tried()] * 11)
     picture = trial_picture(ours, h.try_published(), "specimen")
-    assert picture.svg.count('r="11"') == 22 and picture.svg.count(">not published<") == 5
-    assert picture.svg.count(">supported*<") == 4 and "8: 12 layer means" in picture.beneath
-    assert "3: unit changed after the lock; 5: [MASK] not tested" in picture.beneath
+    assert picture.svg.count('r="13"') == 22 and picture.svg.count(">not published<") == 5
+    assert picture.svg.count(">supported*<") == 4 and "in 8, 12 layer means" in picture.beneath
+    assert "just crosses the line, but p decides" in picture.beneath and " others: " not in picture.svg
+    few = trial_picture(
+        [*ours[:10], *settle([h.REGISTER[10]], [tried(low=-0.2, p=0.4)])], h.try_published(), "specimen"
+    )
+    assert few.svg.count('r="13"') == 22 and ">1 other: 11<" in few.svg
+    assert "in claim 3, the unit was changed after the lock; in 5, [MASK] was not tested" in picture.beneath
     of_specimen = [replace(one, model="specimen") for one in ours]
     assert "With a reservation: slide 14" in sorted_picture({"specimen": of_specimen}, "Sorted.").caption
     told = outcome_picture(of_specimen).caption
-    assert "after the lock (by sentences an earlier specimen left it undecided); 5: [MASK] not tested" in told
-    assert "after the lock; 5: [MASK]" in outcome_picture(ours).caption
+    assert "after the lock (by sentences an earlier specimen left it undecided); in 5, [MASK] was" in told
+    assert "after the lock; in 5, [MASK]" in outcome_picture(ours).caption
     assert [row[0] for row in picture.numbers[0].rows] == [claim.title for claim in h.REGISTER]
 
 
@@ -291,3 +296,18 @@ def test_a_pattern_that_cannot_be_read_or_asked_is_named():
     assert "cannot be read" in check.check_pattern("query.word(").message
     assert "plain text" in check.check_pattern("query.pos('PUNCT') & key.governor()").message
     assert "type `int`" in check.check_pattern(3).message
+
+
+def test_in_the_exercise_on_many_tests_each_mistake_gives_a_set_of_its_own(root):
+    p = np.array([0.03, 0.003, 1.0, 1.0, 0.0048, 0.2, 0.045, 0.0095, 1.0, 0.6, 1.0])
+    notebook = root / "notebooks" / "solutions" / "13_an_essay_on_trial.ipynb"
+    assert f"p = {p.tolist()}" in notebook.read_text(encoding="utf-8")
+    assert check.check_survivors({2, 5}, p)
+    said = {
+        "without a correction": {1, 2, 5, 7, 8},
+        "could not be tested count too": {2, 5, 8},
+        "Bonferroni": {2},
+        "numbered from 1": {1, 4},
+    }
+    for reason, chosen in said.items():
+        assert reason in check.check_survivors(chosen, p).message

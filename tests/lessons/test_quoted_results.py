@@ -36,7 +36,7 @@ OF_BERT_BASE = {  # (lesson, cell or function)
 HEADS = {
     "02": {"3-1", "1-1"}, "03": {"2-2", "3-1"}, "06": {"5-4"}, "07": {"5-4"}, "09": {"3-1"}, "12": {"3-1"},
 }  # fmt: skip
-EXAMPLE = "Printed names of heads, `2-1`"
+EXAMPLE = "`2-1` is the first head of the second layer"
 HEAD = re.compile(r"(?<![\w.\-/,\[(])[1-6]-[1-6]\b(?![\w\-])")
 FIGURE = re.compile(r"(?<![\w.])(?:\d*\.\d+|\d+(?:\.\d+)? %)")
 THRESHOLD = re.compile(
@@ -54,7 +54,7 @@ def key(path) -> str:
 
 def heads_by_hand(text: str) -> set[str]:
     """Names of heads as the specimen has them: six layers of six."""
-    return set(HEAD.findall(text.replace(EXAMPLE, "").replace(EXAMPLE.lower(), "")))
+    return set(HEAD.findall(text.replace(EXAMPLE, "")))
 
 
 def figures_of_the_specimen(text: str) -> list[str]:
