@@ -30,12 +30,11 @@ from ..render import (
     points_figure,
     signed_gain,
 )
-from .common import LessonDeck, letter, short_title
-from .parts.lesson07_pairs import SETS, AskedPairs
+from .common import LessonDeck, letter, short_title, subject
+from .parts.lesson07_pairs import BOTH_BY_GUESSING, SETS, AskedPairs
 from .pictures.limits import antecedent_limits
 
 _PREDICTORS = ("nearest", "head match", "four sieves", "best head")  # as Table 2 names them
-_BOTH_BY_GUESSING = 0.25  # share of the pairs
 
 
 # --- what was recorded and published -------------------------------------------------------------------------
@@ -187,8 +186,10 @@ class Deck(LessonDeck):
             return unmeasured.strip()
         more = self.quoted("GUM")
         mixed = more is not None and more.model == books.model
-        said = f"novels (LitBank) {_said_of_all(books)}{f'; GUM, many kinds of text, {_said_of_all(more)}' if mixed else ''}"
-        return f"{unmeasured}On other texts, {books.whose}'s best head and the four sieves find, in per cent: {said}."
+        said = f"On novels (LitBank, n = {_cases(books)}) {books.whose}'s best head finds {_said_of_all(books, 'the four sieves')}"
+        if mixed:
+            said += f"; on GUM (mixed texts, n = {_cases(more)}) it finds {_said_of_all(more, 'they')}"
+        return f"{unmeasured}{said}."
 
     def points_picture(self) -> Picture:
         """Rules and best heads on one scale: BERT-base as printed, and two models on our texts, or one on novels too."""
@@ -208,8 +209,8 @@ class Deck(LessonDeck):
             panels[short_title(self.beside)] = [*_points(other), ("random twin", None, None, None)]
             return figure_picture(
                 points_figure(panels),
-                f"{said}, {short_title(self.beside)} {_behind_sieves(other)}. n = {of['nearest'].n} and {other['nearest'].n}: "
-                "each model reads 128 wordpieces of a text.",
+                f"{self._said_near(other)}{said}, {short_title(self.beside)} {_behind_sieves(other)}. n = {of['nearest'].n} and "
+                f"{other['nearest'].n}: each model reads 128 wordpieces of a text.",
             )
         books = measured_of(self.encoder, "LitBank")
         if books is None:
@@ -221,12 +222,22 @@ class Deck(LessonDeck):
             f"{said}. LitBank: {books.whose}, {_cases(books)} cases of 100 novels ({books.page}).",
         )
 
+    def _said_near(self, other: Mapping) -> str:
+        """Which of two models comes as near to the four sieves as BERT-base does in print."""
+        table_2 = published_table_2()
+        most = table_2["four sieves"].all - table_2["best head"].all
+        behind = [100 * (one["four sieves"].accuracy - one["best head"].accuracy) for one in (self.of, other)]
+        near, names = [points <= most for points in behind], (self.Subject, subject(self.beside))
+        if near[0] != near[1]:
+            return f"{names[0]} is {'near them, too' if near[0] else 'not so near'}; {names[1]} is {'not so near' if near[0] else 'near them'}. "
+        return f"{names[0]} and {names[1]} are {'near them, too' if near[0] else 'not so near'}. "
+
     def head_maps(self) -> dict[str, np.ndarray]:
-        """In per cent, how often each head finds the antecedent: among earlier mentions, and among all words."""
-        nearest = f"{100 * self.of['nearest'].accuracy:.0f} %"
+        """In which share of the mentions each head finds the antecedent: among earlier mentions, and among all words."""
+        nearest = f"{self.of['nearest'].accuracy:.3f}"
         return {
-            f"per cent found among earlier mentions (nearest: {nearest})": 100 * self.rate,
-            "per cent found among all words": 100 * self.found.heads["open"].mean(axis=0),
+            f"share found among earlier mentions (nearest: {nearest})": self.rate,
+            "share found among all words": self.found.heads["open"].mean(axis=0),
         }
 
     def said_heads_above(self) -> str:
@@ -236,8 +247,16 @@ class Deck(LessonDeck):
         )
         return (
             f"Of {len(self.found)} mentions, {nearest} of {self.rate.size} heads find more than *nearest*, {match} more than *head match*, "
-            f"{sieves} more than *four sieves*."
+            f"{sieves} more than *four sieves*. {self._said_best_layers()}"
         )
+
+    def _said_best_layers(self, n_heads: int = 5) -> str:
+        """In which layers the heads stand that find most."""
+        first = np.argsort(-self.rate, axis=None, kind="stable")[:n_heads]
+        layers = sorted({int(place) // self.rate.shape[1] + 1 for place in first})
+        *before, last = map(str, layers)
+        stand = f"layers {', '.join(before)} and {last}" if before else f"layer {last}"
+        return f"The **{n_heads}** that find most stand in {stand}."
 
     def said_open(self) -> str:
         """What is left of the best head's accuracy when it may name any other word."""
@@ -270,13 +289,12 @@ class Deck(LessonDeck):
         )
 
     def said_pronouns(self) -> str:
-        """The best head and the four sieves on pronouns, and whether their intervals overlap."""
-        of = _of_all(self.rows, "pronoun")
-        head, sieves = of["best head"], of["four sieves"]
-        apart = head.low > sieves.high or sieves.low > head.high
+        """What the best head finds more than the four sieves on pronouns, with the interval of the difference."""
+        [one] = (g for g in antecedent_gains(self.found) if (g.rule, g.kind) == ("four sieves", "pronoun"))
+        low, high = (signed_gain(100 * end, 1) for end in (one.low, one.high))
         return (
-            f"On pronouns the head finds {100 * head.accuracy:.0f} %, four sieves {100 * sieves.accuracy:.0f} %; "
-            f"their intervals {'do not overlap' if apart else 'overlap'}."
+            f"On pronouns the head finds {abs(100 * one.gain):.1f} points {'more' if one.gain >= 0 else 'less'} than the four sieves; "
+            f"the interval of the difference is [{low}, {high}]."
         )
 
     def said_rare(self) -> str:
@@ -294,17 +312,16 @@ class Deck(LessonDeck):
         table_2, of, pairs = published_table_2(), self.of, self.pairs
         share = partial(Estimate.per_cent, after=" %")
         names, meaning = measured_of(self.encoder, "pronoun pairs"), {}
-        above, fails = 100 * (pairs.both.max() - _BOTH_BY_GUESSING), pairs.both.max() <= _BOTH_BY_GUESSING
+        above, fails = 100 * (pairs.both.max() - BOTH_BY_GUESSING), pairs.both.max() <= BOTH_BY_GUESSING
         if names is not None:
             gender = names.value("Winogender", "best head")
             above, fails = gender.value - 50, gender.low <= 50
             meaning = {f"{self.name}, Winogender": Estimate.per_cent(*gender.share, form=".1f", after=" %")}
-        both = share(pairs.both.max(), *pairs.interval)
-        meaning = meaning or {f"{self.name}, both of a pair": both}
-        meaning["baseline: guessing"] = share(0.5 if names is not None else _BOTH_BY_GUESSING)
+        meaning = meaning or {f"{self.name}, both of a pair": share(pairs.both.max(), *pairs.interval)}
+        meaning["baseline: a coin"] = share(0.5 if names is not None else BOTH_BY_GUESSING)
         won = [rule for rule, gain in self.gains.items() if gain.low > 0]
         beats = f"beats {' and '.join(won)}" if won else "clearly beats none of the rules"
-        knows = "no" if fails else "a little" if above < 10 else "often"
+        knows = "does not clearly beat" if fails else "hardly beats" if above < 10 else "clearly beats"
         rules = {f"baseline: {rule}": rule for rule in self.gains}
         return answer_picture(
             {
@@ -316,9 +333,10 @@ class Deck(LessonDeck):
                     name: share(of[row].accuracy, of[row].low, of[row].high)
                     for name, row in ({f"{self.name}'s best head": "best head"} | rules).items()
                 },
-                f"By meaning alone: {knows}.": meaning,
+                f"It {knows} a coin.": meaning,
             },
-            f"Our {pairs.n_pairs} pairs, which chose the head: both right in {both}; by guessing, 25 %.",
+            f"{self.Subject}'s best head gets both right in {round(pairs.both.max() * pairs.n_pairs)} of {pairs.n_pairs} pairs "
+            f"({share(pairs.both.max(), *pairs.interval)}); the luckiest of {pairs.both.size} coins, in about {100 * pairs.luckiest:.0f} %.",
             model=self.name,
         )
 
@@ -374,7 +392,8 @@ def _cases(table: MeasuredTable) -> str:
     return table.column("all").partition("n = ")[2].rstrip(")")
 
 
-def _said_of_all(table: MeasuredTable) -> str:
-    """The best head and the strongest rule on all mentions."""
-    found = _on_novels(table)
-    return f"{found['best head'].value:.1f} and {found['four sieves'].value:.1f} (n = {_cases(table)})"
+def _said_of_all(table: MeasuredTable, rule: str) -> str:
+    """What the best head finds of all mentions, and the strongest rule, under the name given; the difference of the two as printed."""
+    head, sieves = (_on_novels(table)[name] for name in ("best head", "four sieves"))
+    ahead = round(sieves.value, 1) - round(head.value, 1)
+    return f"{head.value:.1f} %, {rule} {abs(ahead):.1f} points {'more' if ahead >= 0 else 'less'}"

@@ -29,7 +29,7 @@ from ..render import (
     score_cell,
 )
 from .common import LessonDeck, letter, short_title, subject
-from .parts.lesson08_leads import leads_of, said_ahead, said_lead, said_points, said_selectivity
+from .parts.lesson08_leads import leads_of, said_ahead, said_alone, said_lead, said_order, said_points
 
 PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "right-branching": "right-branching",
@@ -81,8 +81,8 @@ class Deck(LessonDeck):
         shape = (2, self.encoder.n_layers, self.encoder.n_heads)
         forth, back = np.abs(self.probe.between).reshape(shape)
         maps = [
-            ("weight, the dependent looks", back),
-            ("weight, the governor looks", forth),
+            ("Size of the probe's weight, word to governor", back),
+            ("Size of the probe's weight, governor to word", forth),
         ]
         return dict(maps if self.largest[0] else reversed(maps))
 
@@ -104,7 +104,7 @@ class Deck(LessonDeck):
         strongest = max(CONTROLS, key=lambda name: self.scores[name].uas)
         return (
             f"{self.Subject}, {self.found.n_test} sentences: **{'ABC'[CONTROLS.index(strongest)]}**, {strongest}, "
-            f"{self.cell(strongest)} %. Attention alone finds {self.cell('attention only')} %: compared with distances and words, that "
+            f"{self.cell(strongest)} %. Attention alone finds {self.cell('attention only')} %: the difference "
             f"is **{self.leads['attention only'].replace(' points', '** points')}."
         )
 
@@ -119,31 +119,25 @@ class Deck(LessonDeck):
             "BERT-base": [(name, printed(name) / 100, None, None) for name in PRINTED],
             self.name: _points_of(self.found),
         }
-        measured = {self.name: self.found}
+        measured = {self.subject: self.found}
         if self.other is not None:
-            measured[short_title(self.beside)] = self.other
+            measured[subject(self.beside)] = self.other
             panels[short_title(self.beside)] = _points_of(self.other)
         elif ewt is not None:
             panels["… on EWT"] = [(name, *_on_ewt(ewt, name).share) for name in PRINTED]
-        said = []  # of each probe with attention, what it leads distances and words by
-        for probe in ("attention only", "attention and words"):
-            leads = [said_lead(name, found, probe) for name, found in measured.items()]
-            if ewt is not None:
-                leads.append(
-                    ewt.cell(f"{probe} minus distances and words", "value").replace("-", "−") + " on EWT"
-                )
-            said.append(f"{probe}: {', '.join(leads)}")
-        lower = [
-            f"the {name}" if name.startswith("specimen") else name
-            for name, points in panels.items()
-            if (share := {point[0]: point[1] for point in points})["random attention and words"]
-            < share["right-branching"]
-        ]
-        order = f"No: random attention is below right-branching on {' and '.join(lower)}. " if lower else ""
+        order = said_order(
+            {name: {p[0]: p[1] for p in points} for name, points in panels.items()},
+            sorted(PRINTED, key=printed),
+        )
+        said = "; ".join(said_alone(whose, found) for whose, found in measured.items())
+        if ewt is not None:
+            lead = ewt.cell("attention only minus distances and words", "value").replace("-", "−")
+            said += (
+                f"; on EWT the difference is {lead} points ({_words_of(ewt)} words, {ewt.whose}, {ewt.page})"
+            )
         picture = figure_picture(
             points_figure(panels, xlabel="UAS, per cent", size=(9.8, 3.4)),
-            f"{order}In points ahead of distances and words, {self.found.n_test} sentences, {'; '.join(said)}."
-            f"{'' if ewt is None else f' EWT: {_words_of(ewt)} words, {ewt.whose}, {ewt.page}.'}",
+            f"{order} Attention alone, compared with distances and words ({self.found.n_test} sentences): {said}.",
         )
         return replace(picture, wide=True)
 
@@ -205,33 +199,18 @@ class Deck(LessonDeck):
         )
 
     def selectivity_sentence(self) -> str:
-        """The treebank minus the made-up grammar, on the model and on the one beside it, or of the same on a larger treebank."""
-        made_up = [100 * row[2].uas for row in self.controlled.values()]
-        ours = said_selectivity(self.found)
-        rule = f"“always the first word” finds {self.first_word:.1f} % of the made-up grammar"
-        alone = (
-            f"**Without words, the probe cannot learn nonsense**: {rule}, this probe only {made_up[0]:.1f} %."
-            if made_up[0] < self.first_word
-            else f"**Even without words, the probe learns nonsense**: {rule}, this probe {made_up[0]:.1f} %."
+        """Whether the attention knows it or the probe, without words and with them."""
+        [_, twin, alone], [*_, worded] = (
+            [100 * score.uas for score in row] for row in self.controlled.values()
         )
-        learns = made_up[1] > self.first_word
+        first = self.first_word
+        knows, beside = ("partly the probe", "beats") if alone > first else ("the attention", "stays below")
+        learns = worded > first
         return (
-            f"{alone} **With words it {'can' if learns else 'cannot, either'}**: {made_up[1]:.1f} %. Selectivity (treebank minus "
-            f"made-up grammar), without and with words: {self.subject} {ours} points{self._elsewhere()}."
+            f"**Without words it is {knows}**: with the random twin's attention the probe finds {twin:.1f} %, and on the made-up grammar it "
+            f"{beside} “always the first word” ({alone:.1f} against {first:.1f} %). **With words it is "
+            f"{'partly the probe' if learns else 'the attention, too'}**: the probe learns {'' if learns else 'only '}{worded:.1f} % of the made-up grammar."
         )
-
-    def _elsewhere(self) -> str:
-        """The selectivity of the model beside it on the same sentences; without one, of this one on a larger treebank."""
-        if self.other is not None:
-            return f", {subject(self.beside)} {said_selectivity(self.other)}"
-        ewt = measured_of(self.encoder, "probes")
-        if ewt is None:
-            return ""
-        alone, both = (
-            ewt.value(name, "value").value - ewt.value(f"{name}, made-up", "value").value
-            for name in ("attention only", "attention and words")
-        )
-        return f"; {ewt.whose} on EWT {alone:+.0f} and {both:+.0f}"
 
     def shifted_sentence(self) -> str:
         """What it costs to read each candidate with its neighbour's vector, as released."""
@@ -256,8 +235,9 @@ class Deck(LessonDeck):
         missed = f"; {before} give {100 * curve[before].uas:.1f} %" if before else ""
         answer = f"**{letter(needed, SIZES[1:])}**" if needed in SIZES else "**None of the four**"
         return (
-            f"{answer}: {100 * ENOUGH:.0f} per cent of {100 * final:.1f} % is {100 * ENOUGH * final:.1f} %. Of {', '.join(map(str, curve))} "
-            f"sentences, **{needed}** is the first number that is enough: {100 * curve[needed].uas:.1f} %{missed}."
+            f"{answer}: with all {self.found.n_train} sentences {self.subject}'s attention-only probe finds {100 * final:.1f} %; "
+            f"{100 * ENOUGH:.0f} per cent of that is {100 * ENOUGH * final:.1f} %. **{needed}** is the first number that is enough: "
+            f"{score_cell(curve[needed])} %{missed}."
         )
 
     def learning_picture(self) -> Picture:
@@ -275,7 +255,7 @@ class Deck(LessonDeck):
         return figure_picture(
             figure,
             f"{slowly}: from {early} to {before} sentences the score gains, in points, {gained}; the last {last - before} sentences bring "
-            f"{' and '.join(map(said_points, then))} (before rounding). {self.Subject}, scored on {self.found.n_test} sentences [95 %].",
+            f"{' and '.join(map(said_points, then))} (before rounding). {self.Subject}; the bands are 95 % intervals.",
         )
 
     def pairs_picture(self) -> Picture:
@@ -316,15 +296,12 @@ class Deck(LessonDeck):
         )
 
     def pairs_sentence(self) -> str:
-        """What all heads lead the distance by, and what is left where distances are matched."""
-        (rule, heads, *_), (matched_rule, matched, *_) = (
-            self.found.pairs[name] for name in ("uniform", "distance-matched")
-        )
-        loss, lead = 100 * (heads.accuracy - matched.accuracy), 100 * (heads.accuracy - rule.accuracy)
+        """What all heads still find where distances are matched, and the rule and the random twin."""
+        rule, heads, twin = (round(100 * score.accuracy) for score in self.found.pairs["distance-matched"])
+        ahead = heads - twin
         return (
-            f"**{100 * matched.accuracy:.0f} %** is left: with unlinked pairs at the **same distances** the heads "
-            f"{'lose' if loss >= 0 else 'gain'} {abs(loss):.1f} points, while the rule gets {100 * matched_rule.accuracy:.0f} % (chance: "
-            f"50). With any unlinked pair, the heads are {abs(lead):.1f} points {'above' if lead >= 0 else 'below'} the rule."
+            f"At the **same distances** the heads still get **{heads} %**, that is {heads - 50} points above chance; the rule gets {rule} %. "
+            f"The random twin gets {twin} %, {abs(ahead)} points {'less' if ahead >= 0 else 'more'} than the trained heads."
         )
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
@@ -338,6 +315,11 @@ class Deck(LessonDeck):
     def verdict_count(self) -> str:
         """How many claims hold, and what tries them on all documents."""
         return f"{count_verdicts(self.verdicts)} On all documents: `{self.claims_command}`."
+
+    def said_of_pairs(self, drawn: Picture) -> Picture:
+        """The picture of claims; what the last row is about."""
+        said = " Row 4 is about pairs of words (slide 14): the rule of distance minus the probe of all heads."
+        return replace(drawn, caption=drawn.caption + said)
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -366,12 +348,13 @@ class Deck(LessonDeck):
                     "random twin's heads": found("twin's attention only"),
                 },
                 f"In {self.subject}, distances and words find {rank}.": compared,
-                f"Words {'teach' if learns else 'do not teach'} the probe nonsense.": {
-                    f"{self.name}, made-up grammar": found("attention and words, made up"),
+                "Words let a probe learn nonsense." if learns else "The probe learns no nonsense.": {
+                    "with words, made-up": found("attention and words, made up"),
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },
             },
             f"Lead in points: {said_lead(self.name, self.found)}{beside}. {elsewhere}",
+            model=self.name,
         )
 
     # ---- behind the answer --------------------------------------------------------------------------------
@@ -382,7 +365,7 @@ class Deck(LessonDeck):
         return TextTable(
             ["probe", "without punctuation", "with punctuation"],
             [[name, self.cell(name), score_cell(score)] for name, score in full.items()],
-            f"UAS in per cent [95 %]; {self.scores['attention only'].n_words:,} words, {full['attention only'].n_words:,} with punctuation.",
+            f"UAS of {self.subject}'s probes in per cent [95 %]; {self.scores['attention only'].n_words:,} words, {full['attention only'].n_words:,} with punctuation.",
         )
 
     def punctuation_sentence(self) -> str:
@@ -390,7 +373,7 @@ class Deck(LessonDeck):
         without, with_marks = (
             found["attention only"].uas for found in (self.scores, self.found.with_punctuation)
         )
-        return f"Attention only: {100 * without:.0f} % without punctuation, {100 * with_marks:.0f} % with it. **Never print a UAS without its rule.**"
+        return f"{self.Subject}'s attention alone finds {100 * without:.0f} % without punctuation, {100 * with_marks:.0f} % with it. **Never print a UAS without its rule.**"
 
     def links_table(self) -> TextTable:
         """Undirected links: each word with the next, and the structural probe."""

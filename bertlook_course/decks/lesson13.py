@@ -36,7 +36,9 @@ from ..render import (
     count_verdicts,
     draw_sign,
     figure_picture,
+    joined,
     needs_text,
+    outcome_p,
     outcome_table,
     phases_figure,
     render_arcs,
@@ -88,7 +90,8 @@ class Deck(LessonDeck):
 
     def outcomes_on_slides(self) -> Picture:
         """What becomes of the four claims that the slides are about."""
-        return outcome_picture([self.outcomes[i] for i in ON_SLIDES])
+        four = [self.outcomes[i] for i in ON_SLIDES]
+        return outcome_picture(four, told=_counted(four))
 
     def other_outcomes(self) -> Picture:
         """What becomes of the others."""
@@ -102,20 +105,32 @@ class Deck(LessonDeck):
         """Our verdicts and those from published numbers side by side."""
         same = all(a.verdict == b.verdict for a, b in zip(self.outcomes, self.printed))
         both = [
-            f"{a.claim.title.partition(' ')[2]} ({_outcome(a)} on {self.subject}, {_outcome(b)} for BERT-base)"
+            f"{a.claim.title.partition(' ')[2]} is {_outcome(a)} on {self.subject} and {_outcome(b)} for BERT-base"
             for a, b in zip(self.outcomes, self.printed)
             if "undecided" not in (_outcome(a), _outcome(b))
         ]
-        decided = f"{'Yes' if same else 'No'}. Decided on both: {'; '.join(both) or 'none'}."
+        n = ("No claim is", "Only one claim is")[len(both)] if len(both) < 2 else f"{len(both)} claims are"
+        decided = f"{'Yes' if same else 'No'}. {n} decided on both{': ' * bool(both)}{'; '.join(both)}."
         return trial_picture(self.outcomes, self.printed, self.name, decided=decided)
 
     def why_undecided(self) -> str:
         """Why some of the four are undecided, why the last came out as it did if none is, and what six layers cannot show."""
         four = [self.outcomes[i] for i in ON_SLIDES]
-        six = ["- 7 three phases: six layers can refute it, but never support it (slide 24)"]
         open_ones = [one for one in four if _outcome(one) == "undecided"]
-        lines = why_lines(open_ones or four[-1:]).splitlines() + six * (self.encoder.n_layers == 6)
-        return "\n".join(sorted(lines))  # by the number of the claim
+        above = [one for one in open_ones if one.why.startswith("the interval is above the line, but p")]
+        rest = [one for one in open_ones if one not in above]
+        names = joined([one.claim.title.partition(" ")[0] for one in above])
+        lies = (
+            "lie above their lines, but their p do"
+            if len(above) > 1
+            else "lies above its line, but its p does"
+        )
+        lines = [f"- {names} {lies} not survive the correction."] * bool(above)
+        lines += why_lines(rest or four[-1:] * (not above)).splitlines()
+        lines += ["- Six layers can refute 7, but never support it (slide 24)."] * (
+            self.encoder.n_layers == 6
+        )
+        return "\n".join(lines)
 
     # ---- weight against importance ------------------------------------------------------------------------
 
@@ -263,7 +278,11 @@ def two_digests() -> Picture:
         lines = [f"{one.title}  {needs_text(one)}" for one in register[:3]]
         sheets.append(([*lines, f"… and {len(register) - 3} more"], register_digest(register)))
     same = sum(a == b for a, b in zip(sheets[0][1], sheets[1][1]))
-    caption = f"One line moves by a hundredth: {len(sheets[0][1]) - same} of the {len(sheets[0][1])} digits of the digest change."
+    was, now = (one.line() for one in (REGISTER[2], moved_one))
+    caption = (
+        f"Claim 3's threshold moves by a hundredth ({was} to {now}): {len(sheets[0][1]) - same} of the {len(sheets[0][1])} characters of the digest "
+        "change."
+    )
     return sealed_picture(sheets, caption, changed=sheets[1][0][2])
 
 
@@ -316,10 +335,12 @@ def phases_picture() -> Picture:
     shares = _bert_base_shares()
     (cuts, best), (ends, slope) = best_split(shares), best_split(_straight_slope())
     p, _ = split_p(shares, CUTS)
+    registered = outcome_p(try_published()[6])
     return figure_picture(
         phases_figure(shares, CUTS, beside=("a straight slope", _straight_slope()[:, 0], ends)),
-        f"BERT-base (Clark et al. 2019): cuts after layers {cuts[0]} and {cuts[1]} explain {100 * best:.1f} % (layers shuffled: p = {p:.4f}; slide "
-        f"25: the registered test, corrected). A straight slope: {100 * slope:.1f} %, though it has no phases; bars: means.",
+        f"BERT-base (Clark et al. 2019): cuts after layers {cuts[0]} and {cuts[1]} explain {100 * best:.1f} %; shuffled layers reach that with p = {p:.4f}. "
+        f"The registered test is another one (these cuts against the best other cuts): p = {registered} after correction, slide 25. "
+        f"A straight slope: {100 * slope:.1f} %, though it has no phases; bars: means.",
     )
 
 
@@ -367,6 +388,18 @@ def _straight_slope() -> np.ndarray:
 def _becomes(verdict: Verdict) -> str:
     """What becomes of a claim of the ledger, after its name."""
     return "is undecided" if verdict.verdict == OPEN else verdict.verdict
+
+
+def _counted(verdicts: list[Verdict]) -> str:
+    """How many are supported, refuted, undecided, in a sentence: ``"Two are refuted, two undecided, none is supported."``"""
+    words = ("none", "one", "two", "three", "four")
+    counts = {
+        said: sum(_outcome(one) == said for one in verdicts) for said in ("supported", "refuted", "undecided")
+    }
+    some = sorted((said for said in counts if counts[said]), key=lambda said: said == "undecided")
+    first = f"{words[counts[some[0]]].capitalize()} {'is' if counts[some[0]] == 1 else 'are'} {some[0]}"
+    others = [f"{words[counts[said]]} {said}" for said in some[1:]]
+    return f"{', '.join([first, *others, *['none is supported'] * (not counts['supported'])])}."
 
 
 def _outcome(verdict: Verdict) -> str:

@@ -86,8 +86,8 @@ class Deck(LessonDeck):
             task: Estimate(*found.late_minus_early(), form=".3f") for task, found in self.ours.moved.items()
         }
         return figure_picture(
-            layer_curves(curves, ylabel="divergence, nats", size=(9.6, 4.2), font_size=18),
-            f"Mean over the heads of a layer; {THREE_ROUNDS}, {self.n_texts} sentences. Last third of the layers minus first third, nats: negation "
+            layer_curves(curves, ylabel="divergence, nats", size=(9.6, 3.5), font_size=18),
+            f"Divergence: Jensen-Shannon, mean over the heads of a layer; {THREE_ROUNDS}, {self.n_texts} sentences. Last third of the layers minus first third, nats: negation "
             f"{late['negation']}, control {late['control']}.",
         )
 
@@ -112,10 +112,10 @@ class Deck(LessonDeck):
         )
         unsure = int(self.unsure.sum())
         return figure_picture(
-            heat_figure({"negation minus control": difference}, numbers=True),
+            heat_figure({"negation minus control": difference}, numbers=True, framed=self.unsure),
             f"Blue: more for negation, most {most} ({difference.max():+.3f} nats); brown: more for the control, most {least} "
-            f"(−{abs(difference.min()):.3f}). {THREE_ROUNDS.capitalize()}, {self.n_texts} sentences; in {unsure} of {self.n_heads} heads "
-            f"the 95 % interval contains 0. {self.said_beyond()} than any head of the tuned twin: a low bar, as the twin's maps hardly move.",
+            f"(−{abs(difference.min()):.3f}). Framed: the 95 % interval contains 0 ({unsure} of {self.n_heads} heads). The cells are rounded: some differences "
+            f"are surely not 0, but below 0.005 nats. {THREE_ROUNDS.capitalize()}, {self.n_texts} sentences.",
         )
 
     @property
@@ -131,20 +131,13 @@ class Deck(LessonDeck):
         most = self.control.moved["negation"].js.mean(axis=0).max()
         return {task: int((values > most).sum()) for task, values in self.change.items()}
 
-    def said_beyond(self) -> str:
-        """The same in words, up to what they are compared with."""
-        negation, control = self.beyond_the_twin.values()
-        if negation == control:
-            return f"After either task {negation} of {self.n_heads} heads move more"
-        return f"After negation {negation} and after the control {control} of {self.n_heads} heads move more"
-
     @property
     def beyond_the_control(self) -> str:
-        """Which layers change more after negation than after the control, and which less, on the mean of their heads."""
+        """Which layers negation moves more than the control does, and which less, on the mean of their heads."""
         more = (self.change["negation"] - self.change["control"]).mean(axis=1) > 0
         sides = {"more": more, "less": ~more}
         said = (
-            f"{side} in {'layer' if where.sum() == 1 else 'layers'} {_spans(np.flatnonzero(where) + 1)}"
+            f"{'layer' if where.sum() == 1 else 'layers'} {_spans(np.flatnonzero(where) + 1)} {side}"
             for side, where in sides.items()
             if where.any()
         )
@@ -162,7 +155,7 @@ class Deck(LessonDeck):
     def shown(self) -> dict[str, Attention]:
         """The attention in the example, of words, before and after tuning."""
         words = list(lesson14.example().words)
-        after = replace(self.ours.shown, model=f"After tuning {self.subject} on negation")
+        after = replace(self.ours.shown, model=f"{self.Subject}, tuned on negation")
         before = replace(extract_attention(self.encoder, words=words).to_words(), model="before")
         return {"before": before, "after": after}
 
@@ -240,7 +233,7 @@ class Deck(LessonDeck):
                 [name, Estimate(*(100 * number for number in interval), ".0f")]
                 for name, interval in scored.items()
             ],
-            f"{'No' if rule > best.f1 else 'Yes'}: the best rule has an F1 of {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best heads and distance chosen on {len(self.train)} others. The twin's mean is {even:.0f} "
+            f"{'No' if rule > best.f1 else 'Yes'}: the best rule has an F1 of {100 * rule:.0f}, the best head {100 * best.f1:.0f}. {self.n_texts} sentences; best heads and distance chosen on the {len(self.train)} sentences tuned on that have a negation. The twin's mean is {even:.0f} "
             "because its weights are nearly even, so the word of most pieces gets most.",
         )
 
@@ -307,38 +300,36 @@ class Deck(LessonDeck):
     # ---- one head -----------------------------------------------------------------------------------------
 
     @property
-    def best_f1(self) -> dict[str, list[float]]:
-        """The F1 of the best head: before, and after either task for each seed."""
+    def best_f1(self) -> dict[str, list[Estimate]]:
+        """The F1 of the best head in per cent, with its interval over sentences: before, and after either task for each seed."""
         runs = {"before": [self.ours.before["test"]], **self.ours.after}
-        return {name: [run.f1[self.best] for run in scores] for name, scores in runs.items()}
-
-    def f1_maps(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """The F1 of each head after either task in per cent, and the same before, for a map of their difference."""
-        after = {
-            f"F1 in per cent, {task}, mean of seeds": 100
-            * np.mean([run.f1 for run in self.ours.after[task]], axis=0)
-            for task in negation.TASKS
+        return {
+            name: [Estimate(*(100 * end for end in run.interval(*self.best)), ".0f") for run in scores]
+            for name, scores in runs.items()
         }
-        return after, dict.fromkeys(after, 100 * self.ours.before["test"].f1)
+
+    def best_head_table(self) -> TextTable:
+        """The best head after either task, seed by seed."""
+        f1 = self.best_f1
+        pairs = zip(f1["negation"], f1["control"], strict=True)
+        return TextTable(
+            ["three rounds", "tuned on negation", "tuned on the control"],
+            [[f"seed {number}", *pair] for number, pair in enumerate(pairs)],
+            f"Head {head_label(*self.best)} of {self.subject} has the highest mean F1 over {self.ours.n_seeds} seeds after negation, on the sentences tuned on. "
+            f"Drawn: F1 on {self.n_texts} others, 95 % intervals over sentences. Dashed: before tuning, {f1['before'][0]}."
+            f"{self._best_after_ten_rounds()}",
+        )
+
+    def before_line(self) -> tuple[str, float]:
+        """The level of the best head before tuning, and its name."""
+        return "before tuning", self.best_f1["before"][0].value
 
     def best_head_sentence(self) -> str:
-        """The best head before and after, seed by seed."""
+        """Whether the best head beats the control in every seed."""
         f1 = self.best_f1
-        _, low, high = self.ours.before["test"].interval(*self.best)
-        before = Estimate(*(100 * number for number in (f1["before"][0], low, high)), ".0f")
-        seeds = [
-            f"{100 * ours:.0f} against {100 * other:.0f}"
-            for ours, other in zip(f1["negation"], f1["control"])
-        ]
-        wins = sum(ours > control for ours, control in zip(f1["negation"], f1["control"], strict=True))
-        head, times, lowest, highest = best_after_ten_rounds()
-        return (
-            f"**After three rounds {'yes' if wins == len(f1['control']) else 'no'}: head {head_label(*self.best)}, the best on the "
-            f"sentences tuned on, beats the control in {wins} of {len(f1['control'])} seeds** (seed by seed {joined(seeds)} "
-            f"per cent; before {before}). After ten rounds {head} is the best head "
-            f"{'in all' if times == 'five times' else f'{times} in'} five seeds, with {lowest:.0f} per cent or more; the best head after the control has "
-            f"{highest:.0f} at most, and the tuned twin's {twins_best():.0f}."
-        )
+        wins = sum(ours.value > control.value for ours, control in zip(f1["negation"], f1["control"]))
+        seeds = len(f1["control"])
+        return f"**{'Yes' if wins == seeds else 'No'}: head {head_label(*self.best)} beats the control in {wins} of {seeds} seeds.**"
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -354,8 +345,8 @@ class Deck(LessonDeck):
                     f"after {task}": Estimate(n, form=".0f", after=f" of {self.n_heads} heads")
                     for task, n in moved.items()
                 },
-                f"Negation over control: {'too few seeds' if min(found.p, float(least_p())) >= 0.05 else 'more'}"
-                f"{'; the twin does it, too' if twin_too() else ''}.": {
+                f"Negation over control: {'too few seeds' if min(found.p, float(least_p())) >= 0.05 else 'surely'}"
+                f"{'; the twin shows it, too' if twin_too() else ''}.": {
                     f"3 rounds, {self.ours.n_seeds} seeds": points(100 * found.difference),
                     "10 rounds, 5 seeds": points(more),
                     "random twin, 10 rounds": points(twin),
@@ -366,17 +357,27 @@ class Deck(LessonDeck):
                     "random twin, best of all": Estimate(twins_best(), form=".0f", after=" %"),
                 },
             },
-            f"Row 1 (three rounds, first seed): more than any head of the tuned twin. Beside the control: "
-            f"{self.beyond_the_control}; {layers_after_ten_rounds()}. "
-            f"Row 2: p = {found.p:.2f} and {least_p()}. Row 3: F1; {self._before_ten_rounds(head)}a list of "
-            f"cues: {listed:.0f} %.",
+            f"Row 1: more than any head of the tuned twin, which hardly moves. Against the control, negation moves {self.beyond_the_control}; "
+            f"after ten rounds {layers_after_ten_rounds(named=not self.tuned_longer)}. Which heads change because of negation is open. "
+            f"Row 3: F1, ten rounds; {self._before_ten_rounds(head)}a list of cues: {listed:.0f} %.",
         )
 
     def _before_ten_rounds(self, head: str) -> str:
         """The F1 of a head before tuning, if the deck's model is the one that was tuned for ten rounds."""
-        if self.encoder.fingerprint != measured("negation").weights:
+        if not self.tuned_longer:
             return ""
         return f"{head} before: {100 * float(self.ours.before['test'].f1[parse_head_label(head)]):.0f} %; "
+
+    def _best_after_ten_rounds(self) -> str:
+        """Which head is best there, if it is another one."""
+        head = best_after_ten_rounds()[0]
+        other = self.tuned_longer and head != head_label(*self.best)
+        return f" After ten rounds the best is {head} (slide 19)." if other else ""
+
+    @property
+    def tuned_longer(self) -> bool:
+        """Whether the deck's model is the one that was tuned for ten rounds."""
+        return self.encoder.fingerprint == measured("negation").weights
 
 
 def next_word_head() -> tuple[int, int]:

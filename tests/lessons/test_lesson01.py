@@ -78,8 +78,9 @@ def test_a_row_to_look_at_is_framed():
 def test_what_is_said_under_the_steps_is_in_the_numbers():
     weights = np.array([[0.25, 0.75, 0.0], [0.5, 0.1, 0.4], [0.0, 0.9, 0.1]])
     assert said_weights(weights, "abc", 1) == "framed: “b” gives “a” 50 %, “c” 40 %, the rest 10 %"
-    assert "“b” scores “a” <b>0.5</b>" in said_scores(weights, "abc", 1)
-    assert "“a” scores “b” 0.8" in said_scores(weights, "abc", 1)
+    said = said_scores(weights, "abc", 1, 4)
+    assert "“b” · “a” is <b>0.5</b>. Divided by √4, that is the score, 0.2" in said
+    assert "“a” · “b” is 0.8" in said
     assert said_columns(weights.sum(axis=0), "abc") == "B: from 0.50 (“c”) to 1.75 (“b”)"
     assert said_division(weights[0], weights[2], "abc").startswith("**More extreme:** “b” gets 0.90 without")
 

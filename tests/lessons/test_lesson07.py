@@ -397,16 +397,16 @@ def said(deck):
 
 def test_the_deck_names_its_own_model_and_the_one_beside_it(deck, specimen):
     text = said(deck)
-    assert "(other's best head " in text
+    assert " %) other's best head (" in text and "the luckiest of 72 coins" in text
     assert (
-        "other was not measured on novels. On other texts, the specimen's best head and the four sieves find, in per cent: novels (LitBank) "
+        "other was not measured on novels. On novels (LitBank, n = 14,738) the specimen's best head finds "
         in text
     )
     assert (
         "other was not measured on larger sets. **On 1 of 3 larger sets it does.** Per cent right, the specimen's best head"
         in text
     )
-    assert deck.points_picture().sentence.count("specimen") == 1
+    assert deck.points_picture().sentence.startswith("other and the specimen are not so near. ")
     assert deck.of_other["nearest"].accuracy == deck.of["nearest"].accuracy  # the same parts, no head in it
     assert deck_of_07.Deck(specimen, deck.twin, deck.documents[:4], beside=specimen).beside is None
 
@@ -427,11 +427,11 @@ def test_what_the_page_has_of_the_deck_s_own_model_is_quoted_as_its(deck, monkey
     monkeypatch.setattr(common, "measured_of", page)
     monkeypatch.setattr(deck_of_07, "measured_of", page)
     assert deck.said_won_there() == (
-        "On other texts, other's best head and the four sieves find, in per cent: novels (LitBank) 60.0 and 70.0 (n = 1,234)."
+        "On novels (LitBank, n = 1,234) other's best head finds 60.0 %, the four sieves 10.0 points more."
     )
     answer = deck.answer()
     assert "baseline: head match 52 %" in answer.sentence
-    assert "Winogender 52.0 [49.0, 55.0] %, baseline: guessing 50 %" in answer.sentence
+    assert "Winogender 52.0 [49.0, 55.0] %, baseline: a coin 50 %" in answer.sentence
     monkeypatch.setattr(deck, "beside", None)
     monkeypatch.setattr(deck, "of_other", None)
     assert "LitBank: other, 1,234 cases" in deck.points_picture().sentence

@@ -273,5 +273,5 @@ def test_the_head_that_is_drawn_sentence_by_sentence_is_not_missed_on_average():
     effects = effects_of([[3.0, 0.0, 0.0, 0.0], [0.5, -0.5, 0.0, 0.0], [0.1, -0.1, 0.0, 0.0]])
     deck = SimpleNamespace(effects=effects, subject="the model")
     drawn = pictures.sentences_picture(deck)
-    assert "without head 1-2 of the model" in drawn.sentence and "Of 2 such heads" in drawn.sentence
+    assert "without head 1-2 of the model" in drawn.sentence and "Of the 2 heads" in drawn.sentence
     assert "+0.50 nats in one sentence" in " ".join(drawn.body)

@@ -142,7 +142,10 @@ def said(deck):
 def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     text = said(deck)
     assert "best of other's 36 heads" in text and "The answer for other: " in text
-    assert "other was not measured on other texts. F1 of the specimen's best head and of RAKE" in text
+    assert (
+        "other was not measured on other texts. On 201 abstracts (Inspec) the best head of the specimen has an F1 of"
+        in text
+    )
     assert "tf-idf. (other 0." in deck.answer().sentence
     assert [row[0] for row in deck.rivals_picture().numbers[0].rows][-3:] == [
         "other's best head",
@@ -195,7 +198,7 @@ def test_two_scores_of_the_page_are_a_tie_where_their_intervals_overlap(deck, mo
     for row, said in zip(head, ("the intervals overlap", "RAKE is ahead")):
         table = measured_with("other", "score|F1 [95 %]", "RAKE|59.9 [57.9, 62.0]", row)
         monkeypatch.setattr(common, "measured_of", lambda encoder, name, table=table: table)
-        assert deck.other_texts().startswith("F1 of other's best head and of RAKE on other texts")
+        assert deck.other_texts().startswith("On 201 abstracts (Inspec) the best head of other has an F1 of")
         assert deck.other_texts().count(said) == 2 and "59.9 % [57.9, 62.0]" in deck.other_texts()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ...published import MeasuredTable
 from ...render import Estimate, TextTable
 from ..pictures.lesson07 import pronoun_pairs_picture
 
+BOTH_BY_GUESSING = 0.25  # share of the pairs
 SETS = ("Winogender", "GAP", "WinoBias")  # as docs/results.md names sets of pronouns with two candidates
 
 
@@ -64,6 +66,30 @@ class AskedPairs(NamedTuple):
             totals.append([share * n, n])
         return ratio_interval(totals)
 
+    @property
+    def luckiest(self) -> float:
+        """What the best of as many guessers as there are readings gets on average: its share of the pairs."""
+        n, chance = self.n_pairs, BOTH_BY_GUESSING
+        exactly = [comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n)]
+        return float(1 - (np.cumsum(exactly) ** self.both.size).mean())
+
+    @property
+    def said_both(self) -> str:
+        """In how many pairs the best reading is right in both sentences, with the interval."""
+        n_right = round(float(self.both.max()) * self.n_pairs)
+        return (
+            f"In {n_right} of our {self.n_pairs} pairs ({Estimate.per_cent(self.both.max(), *self.interval)} %) "
+            f"{self.whose}'s best head ({head_label(*self.best[1:])}, chosen on them) is right in both sentences"
+        )
+
+    @property
+    def said_rivals(self) -> str:
+        """What chance gives: one guesser, and the luckiest of as many as there are readings."""
+        return (
+            f"a coin would be in {100 * BOTH_BY_GUESSING:.0f} %. Each of {self.both[0].size} heads can be read in two directions, "
+            f"so the fair rival is the luckiest of {self.both.size} coins: about {100 * self.luckiest:.0f} %."
+        )
+
     def examples(self) -> Picture:
         """Two pairs, and whom the pronoun means in each."""
         shown = {("baker.driver", "female"), ("guard.visitor", "male")}
@@ -87,8 +113,7 @@ class AskedPairs(NamedTuple):
                 for row in rows
             ]
             + [["guessing", Estimate(50.0, form=".0f"), Estimate(25.0, form=".0f")]],
-            f"{clear}Lines: 95 %, over sentences. Best head of {self.whose}: chosen fairly for “right”; "
-            f"for “both” the best of {self.both[0].size} heads, each read both ways, on these very pairs: {head_label(*self.best[1:])}.",
+            f"{clear}Lines: 95 %, over sentences. For “right”, the best head is chosen fairly. {self.said_both}; {self.said_rivals}",
         )
 
     def beside_larger_sets(self, found: MeasuredTable) -> TextTable:
@@ -104,10 +129,8 @@ class AskedPairs(NamedTuple):
         for data in SETS:
             cells = (Estimate.per_cent(*found.value(data, who).share) for who in ("best head", "nearer"))
             rows.append([f"{data}, n = {found.cell(data, 'n')}", *cells])
-        both = Estimate.per_cent(self.both.max(), *self.interval)
         return TextTable(
             ["pronouns with two candidates", "best head", "nearer candidate"],
             rows,
-            f"Heads of {self.whose}. Lines: 95 %. Both right, in our {self.n_pairs} pairs: {both} % for the best of "
-            f"{self.both[0].size} heads, each read both ways, on these very pairs ({head_label(*self.best[1:])}); 25 by guessing.",
+            f"Lines: 95 %. {self.said_both}; {self.said_rivals}",
         )

@@ -7,9 +7,10 @@ import re
 from ...published import measured
 
 
-def layers_after_ten_rounds() -> str:
-    """Which layers change more after negation than after the control in the longer run: docs/results.md, "What else changed"."""
-    return f"ten rounds ({measured('negation').whose}): more in every layer"
+def layers_after_ten_rounds(named: bool = True) -> str:
+    """Which layers negation moves more than the control does in the longer run: docs/results.md, "What else changed"."""
+    whose = f"({measured('negation').whose}) " if named else ""
+    return f"{whose}every layer more"
 
 
 def ten_rounds(task: str) -> list[float]:

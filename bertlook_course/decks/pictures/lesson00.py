@@ -119,7 +119,7 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same shape, untrained", 430, y - 12, "end"),
-        (660, 50, "bar: 95 % interval;", "19 of 20 contain the true value", 690, y - 5, "start"),
+        (720, 50, "bar: 95 % interval;", "19 of 20 contain the true value", 690, y - 5, "start"),
         (
             520,
             300,
@@ -200,7 +200,7 @@ def models_picture(models: Sequence[tuple[str, int, int, str]]) -> Picture:
         body += [
             text(left, foot + 62 + 32 * k, line, fill=INK if k else MUTED) for k, line in enumerate(lines)
         ]
-    sentence = "A cell is a head. Grey behind each model: its random twin, of the same shape, which has never read a word."
+    sentence = "A cell is a head. Grey: a random twin of the same shape, which has never read a word; the lessons use those of the models that answer here."
     return Picture(
         body, _WIDTH, foot + 46 + 32 * tallest, "The models of the course", sentence, _EM, wide=True
     )
@@ -287,7 +287,7 @@ def found_picture(entries: Sequence, results: Sequence, encoder, twin) -> Pictur
         (sketch, f"{letter}  {entry.says}", result.sentence, FAILS if result.refuted else HOLDS, "")
         for letter, sketch, entry, result in zip("ABC", sketches, entries, results)
     ]
-    caption = f"A: a made-up map. B: the tokenizer of {subject(encoder)}. C: a head of its random twin. The course keeps a bank of such sentences."
+    caption = f"A: a made-up map. B: the tokenizer of {subject(encoder)}. C: a head of its random twin. The course has a list of such sentences, each with what is true instead."
     return cards_picture(cards, caption, high=150)
 
 
@@ -295,11 +295,13 @@ def claim_steps_picture(found: Verdict) -> Picture:
     """What makes a published sentence a claim: the sentence, what would refute it, and the verdict."""
     claim, printed = found.claim, found.published.replace(", ", " for head ")
     line = draw_path("M-130 0H130", colour=MUTED) + draw_path("M0 -60V50", dash="3 6")
-    shaded = (
-        f'<rect x="-130" y="-40" width="130" height="80" fill="{OKABE_ITO["vermillion"]}" opacity="0.15"/>'
+    side = -1 if claim.below else 1  # the side of the line that the claim needs
+    shaded = f'<rect x="{-130 if claim.below else 0}" y="-40" width="130" height="80" fill="{RULE}" opacity="0.6"/>'
+    dot = f'<circle cx="{side * (95 if found.verdict == HOLDS else -65)}" cy="0" r="11" fill="{PAPER}" stroke="{LINE}" stroke-width="4"/>'
+    needs = text(
+        side * 82, 66, f"needs {'<' if claim.below else '>'} {claim.line()}", anchor="middle", fill=MUTED
     )
-    dot = f'<circle cx="{95 if found.verdict == HOLDS else -65}" cy="0" r="11" fill="{PAPER}" stroke="{LINE}" stroke-width="4"/>'
-    refuted = text(-65, 62, "refuted", anchor="middle", fill=MUTED)
+    refuted = [needs, text(-side * 65, 66, "does not hold", anchor="middle", fill=MUTED)]
     cards = [
         (
             draw_page(4),
@@ -307,7 +309,7 @@ def claim_steps_picture(found: Verdict) -> Picture:
             f"{claim.sentence}: {claim.source}, {claim.section}; {printed}, read off a plot.",
         ),
         (
-            [shaded, line, refuted],
+            [shaded, line, *refuted],
             "We say what would refute it",
             f"Before we run anything: {claim.operational} must be {'below' if claim.below else 'above'} {claim.line()}.",
         ),
@@ -342,7 +344,7 @@ def places_picture() -> Picture:
         (
             [book, draw_word("A–Z", 40, y=-2)],
             "Glossary",
-            "One word has one meaning. The bibliography lists every source.",
+            "Each term has one meaning. The bibliography lists every source.",
         ),
         ([bubble, cross], "Misconceptions", "Often said, but not true: each with a run that refutes it."),
         (
@@ -372,7 +374,7 @@ def before_class_picture() -> Picture:
         (
             [*draw_page(2), draw_word("03", 40, y=32)],
             "4  Share",
-            "No projector? bertlook export 03 makes one file for each student.",
+            "No projector? bertlook export 03 makes one file that every student can open.",
         ),
     ]
     return cards_picture(cards, "No network is needed.", arrows=True, high=170)

@@ -35,7 +35,7 @@ from ...render import (
 )
 
 _WIDTH, _EM, _TOP = 1180.0, 31.0, 46.0
-_NAMES = {"same_word_across": "other text", "within_word": "own word", "bag_of_words": "bag"}
+_NAMES = {"same_word_across": "other text", "within_word": "rest", "bag_of_words": "bag"}
 _EVEN, _NEIGHBOUR = ("delimiter", "bag_of_words"), ("within_word",)
 
 TYPE_SIZE = 18  # points
@@ -75,8 +75,8 @@ def pattern_nulls(attention: Attention) -> Picture:
         "model: the mean row of its text, any neighbour as near, or an even spread."
     )
     caption = (
-        f"Above: {_who(attention)}'s heads for Vig's six patterns, and for the bag of words from his second post. Below, the null models: the mean row of "
-        "the text; for “own word” (the rest of it), any neighbour as far away; for “[SEP]” and “bag”, an even spread. A row looks; darker means more."
+        f"Above, on Vig's pair: {_who(attention)}'s heads for his six patterns and for the bag of words. Below, the null models: the mean row of "
+        "the text; for the rest of the word, any neighbour as far away; for “[SEP]” and “bag”, an even spread. A row looks; darker means more."
     )
     words = TextTable(
         ["pattern", "the head ...", "null model"], [[p.title, p.says, p.null_says] for p in PATTERNS.values()]
@@ -175,7 +175,7 @@ def counts_picture() -> Picture:
     }
     return figure_picture(
         terms_figure(panels),
-        "Three made-up heads with eight neurons each: what each neuron adds to the score.",
+        "Three made-up heads with eight neurons each: what each neuron adds to the margin.",
     )
 
 

@@ -26,6 +26,7 @@ DOGS = ("my dog is cute", "he likes eating")  # short: a map of few cells
 def errata_picture() -> Picture:
     """Layer means of BERT-base as published, to hold against what the paper's text says of them."""
     sep, sep_sep, cls = (published_layers(measure) for measure in ("sep", "sep_to_sep", "cls"))
+    over = " and ".join(f"{i + 1} ({sep_sep[i]:.3f})" for i in np.flatnonzero(sep_sep > 0.9))
     figure = interval_curves(
         {},
         published={"all to [SEP]": sep, "[SEP] to [SEP]": sep_sep, "all to [CLS]": cls},
@@ -37,7 +38,7 @@ def errata_picture() -> Picture:
     return figure_picture(
         figure,
         "BERT-base, layer means of Clark et al. 2019, Figure 2. To [SEP], over half: layers "
-        f"{', '.join(layers(sep > 0.5))}. [SEP] to [SEP], over .9: layers {' and '.join(layers(sep_sep > 0.9))}. "
+        f"{', '.join(layers(sep > 0.5))}. [SEP] to [SEP], over .9: layers {over}. "
         f"Layer 1 to [CLS]: {cls[0]:.2f}.",
     )
 
@@ -94,12 +95,15 @@ def order_pictures() -> dict[str, Picture]:
     bound = 1.96 * (plain.deviation + shuffled.deviation) / np.sqrt(plain.n)
     beyond, most = int((np.abs(change) > bound).sum()), int(np.abs(change).argmax())
     largest = f"{change[most]:+.2f} nats from {plain.mean[most]:.2f}"
+    broader = ", ".join(layers(change > 0.05)) or "none"
+    tokens = " to ".join(f"{np.exp(of.mean[most]):.1f}" for of in (plain, shuffled))
     levels = {"BERT-base (published)": plain.mean, "words shuffled (published)": shuffled.mean}
     curve = {"BERT-base (published): shuffled minus as they are": (change, change - bound, change + bound)}
     return {
         "both": figure_picture(
             interval_curves({}, published=levels, ylabel="entropy, nats"),
-            f"Much as before: layer {most + 1} changes most, by {largest}; n = {plain.n:,} sentences of SST-2. {_RELEASED}",
+            f"In most layers as before; a little more broadly in layers {broader} (layer {most + 1}: {largest}, from {tokens} effective tokens). "
+            f"n = {plain.n:,} sentences of SST-2. {_RELEASED}",
         ),
         "the difference": figure_picture(
             interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),
@@ -130,7 +134,7 @@ def said_top(what: str, curves: Mapping[str, np.ndarray]) -> str:
 
 def said_most(what: str, curves: Mapping[str, np.ndarray]) -> str:
     """How high each curve comes, and where."""
-    return _each(what, curves, lambda curve: f"at most {curve.max():.2f} (layer {curve.argmax() + 1})")
+    return _each(what, curves, lambda curve: f"at most {curve.max():.3f} (layer {curve.argmax() + 1})")
 
 
 def said_ends(what: str, curves: Mapping[str, np.ndarray]) -> str:

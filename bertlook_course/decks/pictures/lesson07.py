@@ -218,9 +218,10 @@ def stairs_picture(rivals: Sequence[tuple[str, float, str]], head: str, accuracy
             f'<rect x="{coordinate(left)}" y="{coordinate(top)}" width="{coordinate(wide - 10)}" height="{coordinate(scale * share)}" '
             f'fill="{RULE}" stroke="{MUTED}"/>'
         )
-        body.append(text(left + 16, foot - 98, f"{name}, {share:.0f} %", extra=' font-weight="650"'))
         lines = broken_lines(shows, _EM, wide)
-        body += [text(left + 16, foot - 62 + 32 * n, line) for n, line in enumerate(lines)]
+        first = foot - 30 - 32 * (len(lines) - 1)
+        body.append(text(left + 16, first - 36, f"{name}, {share:.0f} %", extra=' font-weight="650"'))
+        body += [text(left + 16, first + 32 * n, line) for n, line in enumerate(lines)]
     y = foot - scale * accuracy
     body.append(
         f'<path d="M10 {coordinate(y)}H{coordinate(wide * len(rivals) + 20)}" stroke="{mark.colour}" stroke-width="5"/>'
@@ -294,7 +295,7 @@ def rivals_as_printed() -> Picture:
     shows = {
         "nearest": "beaten: the head is not just this rule",
         "head match": "beaten: the head is not just this rule",
-        "four sieves": "not beaten: the head may be just this",
+        "four sieves": "not beaten: the head may do no more than this rule does",
     }
     rivals = [(name, table[name].all, words) for name, words in shows.items()]
     best = table["best head"]

@@ -139,7 +139,7 @@ def base_kinds_picture(deck: Deck) -> Picture:
         "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
         key=_kinds_of(labels),
         across=54,
-        high=102,
+        high=132,
         numbers=(deck.labels_table(),),
     )
 

@@ -18,6 +18,7 @@ from ...render import (
     TextTable,
     added_figure,
     figure_picture,
+    joined,
     layer_bars_figure,
     mixed_figure,
     orders_figure,
@@ -29,6 +30,7 @@ from ...render import (
 from ..lesson10 import PIPELINE, Deck
 
 _LEAST = 0.01  # of the samples: rarer orders are counted together
+_FLAT = 0.1  # bits: a mix with a smaller K(s) is nearly flat
 _PRINTED = ("SPR", "POS", "Coreference")
 
 
@@ -163,14 +165,18 @@ def orders_picture(deck: Deck) -> Picture:
     if (rest := 1 - sum(shares.values())) > 1e-9:
         shares["all others"] = rest
     tied = f"{NAMES['pos']} = {NAMES['dep']} < {NAMES['coref']}"
-    last = f", in {100 * counts[tied] / n:.0f} % with {NAMES['coref']} last" if counts[tied] else ""
+    last = (
+        f"; {NAMES['coref']} comes last in {100 * counts[tied] / n:.0f} %, with that tie"
+        if counts[tied]
+        else ""
+    )
     twin = any(score.so_far.sure for score in deck.twin_scores.values())
     table = TextTable(["order", "share"], [[order, f"{share:.3f}"] for order, share in shares.items()])
     return _wide(
         orders_figure(shares, classical, "", size=(9.8, 0.5 + 0.5 * len(shares))),
-        f"{'No' if tie > 0.5 else 'Not always'}: {NAMES['pos']} and {NAMES['dep']} tie (=) in {100 * tie:.0f} % of {n} samples of the scored "
-        f"documents{last}. Frame: the order of the pipeline. Expected layers of {deck.subject}."
-        f"{'' if twin else ' No gain of the random twin is sure: it has no order.'}",
+        f"{'Not as three steps' if tie > 0.5 else 'Not always'}: {NAMES['pos']} and {NAMES['dep']} tie (=) in {100 * tie:.0f} % of {n} samples of the scored "
+        f"documents{last}. In each sample the best layers are picked again, on those documents. Frame: the pipeline's order. "
+        f"Expected layers of {deck.subject}{'' if twin else '; no gain of its twin is sure'}.",
         (table,),
     )
 
@@ -229,7 +235,7 @@ def _said_sure(deck: Deck) -> str:
 
 def fitted_mixes_picture(deck: Deck) -> Picture:
     """How the mixes share out over the layers, mean of the fits, for the model and its twin."""
-    table, panels = deck.mixes_table(), {}
+    table, panels, read = deck.mixes_table(), {}, {}
     moves = max(high - low for _, low, high in (row[1].numbers for row in table.rows))
     for task, row in zip(MIXED, table.rows):
         own, twin = (
@@ -238,8 +244,38 @@ def fitted_mixes_picture(deck: Deck) -> Picture:
         centre, low, high = row[1].numbers
         said = f"centre {centre:.2f}\n{low:.2f} to {high:.2f}\ntwin {row[2].value:.2f}"
         panels[NAMES[task]] = LayerBars(own, 0, centre, said, twin)
+        read[NAMES[task]] = _stretches(own) if row[3].value >= _FLAT else []
     return _wide(
         layer_bars_figure(panels, model=deck.name, ylabel="share of the mix", size=(9.8, 3.9)),
-        f"{'Yes' if moves < 0.2 else 'No'}: over the fits, no centre moves by more than {moves:.2f}. {table.caption}",
+        f"{'Yes, within' if moves < 0.2 else 'No, they move by up to'} {moves:.2f}{', but' if moves < 0.2 else '; and'} the fits share most of their documents. "
+        f"{_places(read)} {table.caption}",
         (table,),
     )
+
+
+def _stretches(shares: np.ndarray) -> list[str]:
+    """The layers of which a mix reads more than of equal shares, neighbours together.
+
+    >>> _stretches(np.array([0.3, 0.3, 0.1, 0.3]))
+    ['0 to 1', '3']
+    """
+    found: list[list[int]] = []
+    for layer in np.flatnonzero(shares > 1 / len(shares)).tolist():
+        if found and found[-1][-1] == layer - 1:
+            found[-1].append(layer)
+        else:
+            found.append([layer])
+    return [f"{one[0]} to {one[-1]}" if len(one) > 1 else str(one[0]) for one in found]
+
+
+def _places(read: Mapping[str, list[str]]) -> str:
+    """What each mix reads, and that no centre marks a place where each mix is flat or reads layers that lie apart.
+
+    >>> _places({"POS": ["0 to 2", "6"], "Dependencies": []})
+    'No centre marks a place: POS mixes layers 0 to 2 and 6; Dependencies: nearly flat.'
+    """
+    said = [f"{name} mixes layers {joined(layers)}" for name, layers in read.items() if layers]
+    if flat := [name for name, layers in read.items() if not layers]:
+        said.append(f"{joined(flat)}: nearly flat")
+    nowhere = all(len(layers) != 1 for layers in read.values())
+    return f"{'No centre marks a place: ' if nowhere else ''}{'; '.join(said)}."

@@ -21,7 +21,8 @@ from bertlook_teach.views import (
     text,
 )
 
-from ...analyses.ablation import all_heads
+from ...analyses.ablation import all_heads, disagreement
+from ...claims.lessons import lesson11
 from ...render import Estimate, TextTable
 from ..lesson11 import Deck
 
@@ -141,6 +142,7 @@ def sentences_picture(deck: Deck) -> Picture:
     ]
     body.append(f'<path d="M54 {c(zero)}H{_WIDE:.0f}" stroke="{INK}" stroke-width="2"/>')
     body += [
+        text(0, 26, "nats"),
         text(46, zero, "0", anchor="end"),
         text(60 + wide + 10, 26, f"{one[0]:+.2f} nats in one sentence"),
     ]
@@ -148,7 +150,31 @@ def sentences_picture(deck: Deck) -> Picture:
     name = head_label(int(layer), int(head))
     said = (
         f"One bar for each of {len(one)} sentences: how many nats the loss rises (blue) or falls without head {name} of {deck.subject}. On "
-        f"average nobody misses it; some sentences do. Of {int(unmissed.sum())} such heads, the most uneven one was chosen."
+        f"average it rises by less than 1 %. Of the {int(unmissed.sum())} heads that pass slide 5's "
+        f"test, this one has the largest rise in one sentence. As the largest of {int(unmissed.sum())} × {len(one)}, it is partly luck of the masked pieces."
     )
     bottom = zero - one.min() * scale + 6
     return Picture(body, _WIDE, bottom, "One head, many sentences", said, _EM, wide=True)
+
+
+def versions_table(deck: Deck) -> TextTable:
+    """Whether the quantities that go by the name Iₕ rank the heads alike."""
+    versions = lesson11.versions(deck.encoder, deck.resources)
+    names = {"paper": "paper", "released": "code", "script": "script"}
+    agree = disagreement(versions[deck.n_texts])
+    rows = [
+        [f"{names[a]} and {names[b]}, one batch of all {deck.n_texts}", Estimate(rho)]
+        for (a, b), rho in agree.items()
+        if (a, b) != ("paper", "script")  # it stands below, by batch size
+    ]
+    for size, each in versions.items():
+        rho = disagreement(each)["paper", "script"]
+        batch = f"batch {size}" if size != deck.n_texts else f"one batch of all {size}"
+        rows.append([f"paper and script, {batch}", Estimate(rho)])
+    low, high = lesson11.script_by_order(deck.encoder, deck.resources)
+    return TextTable(
+        ["pair", "rank correlation"],
+        rows,
+        f"Paper and code nearly agree ({agree['paper', 'released']:.2f}), the script does not. With batch size 1, its agreement with the "
+        f"paper ranges from {low:.2f} to {high:.2f} when only the order of the texts changes. {deck.Subject}, {deck.n_heads} heads.",
+    )

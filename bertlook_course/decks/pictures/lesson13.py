@@ -52,11 +52,13 @@ _REMARKS = {
     (
         "13-sep-haven",
         False,
-    ): "unit changed after the lock (by sentences an earlier specimen left it undecided)",
-    ("13-drifters", False): "[MASK] not tested",
+    ): "the unit was changed after the lock (by sentences an earlier specimen left it undecided)",
+    ("13-drifters", False): "[MASK] was not tested",
     ("13-three-phases", True): "smooth curves beat shuffling, too (slide 12)",
-    ("13-looks-where-it-matters-less", True): "12 layer means, not heads",
+    ("13-looks-where-it-matters-less", True): "12 layer means were tested, not heads",
 }
+
+_NO_TWIN = {"13-sep-haven": " (it has no head for a relation)"}
 
 # Which image of the essay each claim belongs to: its place in `IMAGES`, or "phases" or "clauses".
 _IMAGE_OF = {
@@ -74,7 +76,17 @@ _IMAGE_OF = {
 }
 
 # What each claim that has no slide of its own measures, as short as its line; in the register's order.
-_SHORT = ["−correlation", "", "AUC", "loss saved", "log ratio", *[""] * 3, "correlation", "excess", "step"]
+_SHORT = [
+    "−correlation",
+    "",
+    "AUC",
+    "less change",
+    "log ratio",
+    *[""] * 3,
+    "correlation",
+    "excess share",
+    "smallest step",
+]
 
 
 def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = None) -> Picture:
@@ -101,7 +113,8 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
                 *((said_line, MUTED, "") for said_line in said),
             ]
         short = "" if statistics else _SHORT[int(claim.title.split()[0]) - 1]
-        high = 30.0 * len(lines) + (14 if statistics is None else 22)
+        needs = broken_lines(f"{short} {_needs(claim)}".strip(), em, 245)
+        high = 30.0 * max(len(lines), len(needs)) + (6 if statistics is None else 22)
         middle = top + high / 2
         body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
         body += draw_icon(claim.key, middle)
@@ -113,15 +126,19 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         body += [
             f'<rect x="740" y="{c(top + 7)}" width="{c(line - 740)}" height="{c(high - 14)}" fill="{RULE}" opacity="0.6"/>',
             f'<path d="M{c(line)} {c(top + 5)}V{c(top + high - 5)}" stroke="{INK}" stroke-width="3" stroke-dasharray="3 5"/>',
-            text(line + 16, middle, f"{short} {needs_text(claim)}".strip()),
+            text((740 + line) / 2, middle, _needs(claim, opposite=True).replace("_", " "), anchor="middle"),
+            *(
+                text(line + 16, middle + 30 * k - 15 * (len(needs) - 1), said.replace("_", " "))
+                for k, said in enumerate(needs)
+            ),
         ]
         top += high
     said = " ".join(
         f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
     caption = (
-        "Supported: the p, corrected for eleven claims, is below .05, and the random twin lies outside the interval. "
-        "Refuted: the p of the opposite is below .05. Otherwise undecided, wherever the interval lies."
+        "Supported: the p, corrected for eleven claims, is below .05, and the random twin, if it has a value, lies below the interval. "
+        "Refuted: the p of the opposite is below .05. Otherwise undecided."
     )
     return Picture(
         body,
@@ -134,6 +151,12 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         caption=caption,
         wide=True,
     )
+
+
+def _needs(claim, opposite: bool = False) -> str:
+    """What the claim needs, or what would refute it, with a stroke in place of the blank, where no line may break."""
+    said = needs_text(claim).replace(" ", "_")
+    return said.translate(str.maketrans("<>", "><")) if opposite else said
 
 
 def sealed_picture(
@@ -179,13 +202,15 @@ def sealed_picture(
     return Picture(body, _WIDTH, top - 16, "Sealed sheets", said, _EM, caption=caption, wide=True)
 
 
-def outcome_picture(outcomes: Sequence) -> Picture:
+def outcome_picture(outcomes: Sequence, told: str = "") -> Picture:
     """One row a claim: its interval and the random twin's beside its line, its value, the verdict, and the corrected p.
 
     Parameters
     ----------
     outcomes : sequence of Verdict
         From ``decide(REGISTER, encoder, correct="holm")`` or `bertlook_course.claims.try_published`. `outcome_table` of them goes along.
+    told : str, optional
+        What the caption says first.
     """
     c, em, table = coordinate, _EM, outcome_table(outcomes)
     high, body = (74.0 if len(outcomes) < 6 else 66.0), []
@@ -205,12 +230,23 @@ def outcome_picture(outcomes: Sequence) -> Picture:
         body.append(text(866, y + 15, f"{against}{'no p' if p == '-' else f'p {p}'}{star}", fill=MUTED))
     twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
     caption = (
-        f"Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
-        f"{_starred(outcomes, bar=True)}"
-    )
+        f"{told} Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
+        f"{_without_twin(outcomes)}{_starred(outcomes, bar=True)}"
+    ).strip()
     said = " ".join(f"{outcome.claim.title}: {_WORDS[outcome.verdict]}." for outcome in outcomes)
     return ClaimPicture(
         body, _WIDTH, high * len(outcomes), "Outcomes", said, em, numbers=(table,), caption=caption, wide=True
+    )
+
+
+def _without_twin(outcomes: Sequence) -> str:
+    """Which claims were supported without a twin."""
+    if all("published" in one.model for one in outcomes):
+        return " Published numbers have no twin: p alone decides."
+    alone = [one for one in outcomes if one.verdict == HOLDS and not has_twin(one)]
+    return "".join(
+        f" Claim {one.claim.title.partition(' ')[0]}: the twin has no value{_NO_TWIN.get(one.claim.key, '')}."
+        for one in alone
     )
 
 
@@ -220,36 +256,50 @@ def trial_picture(
     name: str,
     decided: str = "",
 ) -> Picture:
-    """All claims with the verdicts on a model of this name and from BERT-base's published numbers, in the same order.
+    """The claims that are decided on a model of this name or from BERT-base's published numbers, with both verdicts, and how many others there are.
 
     Each undecided one has its reason; ``decided`` is what the caption says first.
     """
-    em, high, first = _EM, 42.0, 40.0
+    em, high, first = _EM, 50.0, 42.0
     table = compared_table(ours, published, (name, "BERT-base"))
+    pairs = [pair for pair in zip(ours, published) if {one.verdict for one in pair} != {OPEN}]
+    rest = [
+        a.claim.title.partition(" ")[0] for a, b in zip(ours, published) if a.verdict == b.verdict == OPEN
+    ]
     heads = ((515, name), (755, "BERT-base, published"))
     body = [text(x, 18, who, extra=' font-weight="600"') for x, who in heads]
-    for number, pair in enumerate(zip(ours, published)):
+    for number, pair in enumerate(pairs):
         y = first + high * (number + 0.5)
-        body.append(
-            f'<path d="M0 {coordinate(y - high / 2)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>'
-        )
+        body.append(_rule(y - high / 2))
         body += draw_icon(pair[0].claim.key, y)
         body.append(text(122, y, pair[0].claim.title))
         for x, verdict in zip((530, 770), pair):
             star = "*" * bool(_remark(verdict))
-            body += draw_sign(verdict.verdict, x, y, f"{why_short(verdict)}{star}", radius=11)
+            body += draw_sign(verdict.verdict, x, y, f"{why_short(verdict)}{star}", radius=13)
+    if rest:
+        y = first + high * (len(pairs) + 0.5)
+        body += [
+            _rule(y - high / 2),
+            text(122, y, f"{len(rest)} {'other' if len(rest) == 1 else 'others'}: {', '.join(rest)}"),
+        ]
+        for x in (530, 770):
+            body += draw_sign(OPEN, x, y, _WORDS[OPEN], radius=13)
     said = " ".join(
         f"{a.claim.title}: {_WORDS[a.verdict]} on {name}, {_WORDS[b.verdict]} for BERT-base."
         for a, b in zip(ours, published)
     )
+    shown = [one for side in zip(*pairs) for one in side]
+    line = "; “on the line”: the interval contains the line" * any(
+        why_short(one) == "on the line" for one in shown
+    )
     caption = (
-        f"{decided} “?”: undecided, and why; “on the line”: the interval contains it. "
-        f"p: corrected for eleven claims.{_starred([*ours, *published], short=True)}"
+        f"{decided} A question mark means undecided, with the reason{line}. "
+        f"p is corrected for eleven claims.{_starred(shown, bar=True, short=True)}"
     ).strip()
     return Picture(
         body,
         _WIDTH,
-        first + high * len(ours),
+        first + high * (len(pairs) + bool(rest)),
         "Verdicts on two models",
         said,
         em,
@@ -257,6 +307,10 @@ def trial_picture(
         caption=caption,
         wide=True,
     )
+
+
+def _rule(y: float) -> str:
+    return f'<path d="M0 {coordinate(y)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>'
 
 
 def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
@@ -301,17 +355,17 @@ def _remark(verdict, bar: bool = False) -> str:
     said = [remark if told else remark.partition(" (")[0]]
     crosses = verdict.low <= verdict.claim.threshold <= verdict.high
     if bar and published and not np.isnan(verdict.p) and (verdict.verdict == OPEN) != crosses:
-        said.append("its interval just crosses the line, but p decides" if crosses else verdict.why)
-    return "; ".join(filter(None, said))
+        said.append("the interval just crosses the line, but p decides" if crosses else verdict.why)
+    return ", and ".join(filter(None, said))
 
 
 def _starred(outcomes: Sequence, *, bar: bool = False, short: bool = False) -> str:
     """What the stars mean, by the claim's number; short, without what is bracketed."""
     said = ((one.claim.title.partition(" ")[0], _remark(one, bar)) for one in outcomes)
     found = [
-        f"{number}: {remark.partition(' (')[0] if short else remark}" for number, remark in said if remark
+        f"{number}, {remark.partition(' (')[0] if short else remark}" for number, remark in said if remark
     ]
-    return f" *\N{NO-BREAK SPACE}{'; '.join(found)}." if found else ""
+    return f" Reservations (*): in claim {'; in '.join(found)}." if found else ""
 
 
 def why_short(verdict) -> str:

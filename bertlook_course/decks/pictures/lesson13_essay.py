@@ -89,7 +89,7 @@ def five_things_picture() -> Picture:
         f'<path d="M620 {c(axis)}H860" stroke="{accent}" stroke-width="6"/>',
         f'<circle cx="740" cy="{c(axis)}" r="10" fill="{PAPER}" stroke="{accent}" stroke-width="3"/>',
         *thing(3, line, axis - 114, "the line", "it has to cross", "middle"),
-        *thing(4, 265, axis - 14, "what would refute it", "a number on this side", "middle"),
+        *thing(4, 265, axis - 14, "what would refute it", "a number surely on this side", "middle"),
         *thing(5, 740, axis - 98, "the interval and its p", "what is resampled: texts", "middle"),
         *thing(
             2,
@@ -100,7 +100,7 @@ def five_things_picture() -> Picture:
             "end",
         ),
     ]
-    caption = "A made-up result. Other claims resample documents, paragraphs or word types."
+    caption = "A made-up result. A p decides what is surely on one side. Other claims resample documents, paragraphs or word types."
     said = (
         "Five things are fixed beforehand: the sentence, the statistic, the line, what would refute it, and what is resampled. "
         + caption

@@ -137,7 +137,7 @@ def layer_limits(n_layers: int, n_sentences: int) -> Picture:
             (
                 _line_and_curve(),
                 "That it is not there earlier",
-                "A stronger probe may find it sooner. This one is linear.",
+                "A stronger probe may find it sooner. This one is linear (for pairs, with a product).",
             ),
             (
                 _stacks((n_layers, 12, 24), 3),
@@ -197,8 +197,8 @@ def tuning_limits() -> Picture:
             (
                 draw_chips([["base", "≠", "large"]]),
                 "One model is one model",
-                "On stories negation beat the control in BERT-base; in BERT-large the control did as well (Zhao and Bethard 2020).",
+                "On stories negation beat its control in BERT-base, not in BERT-large (Zhao and Bethard 2020).",
             ),
         ],
-        "The sketches are made of no data.",
+        "The sketches show no data.",
     )

@@ -63,7 +63,7 @@ def learning_figure(
     baseline : (name, UAS), optional
         A dotted line.
     enough : (name, share), optional
-        A line shows this share of the last score of a curve.
+        A line shows this share of the last score of a curve; the key says which.
 
     Returns
     -------
@@ -85,10 +85,8 @@ def learning_figure(
                 axes.annotate(f"{at[1]:.1f}", at, (0, -9 if below else 9), color=INK, bbox=ground, **put)
             if name == enough[0]:
                 level = 100 * enough[1] * curve[sizes[-1]].uas
-                axes.axhline(level, color=MUTED, linewidth=1.2, zorder=0)
-                axes.text(
-                    sizes[0], level + 1, f"{enough[1]:.0%}: {level:.1f}".replace("%", " %"), va="bottom"
-                )
+                said = f"{100 * enough[1]:.0f} % of {name}: {level:.1f}"
+                axes.axhline(level, color=MUTED, linewidth=1.2, zorder=0, label=said)
         if baseline:
             draw_level(axes, 100 * baseline[1], baseline[0])
         ticks = sorted({size for curve in curves.values() for size in curve})
@@ -96,7 +94,7 @@ def learning_figure(
         axes.set_xticks(ticks, [str(t) for t in ticks])
         axes.minorticks_off()
         axes.set_ylim(0, None)
-        axes.set_xlabel("sentences fitted on", color=INK)
+        axes.set_xlabel("sentences fitted on (logarithmic scale)", color=INK)
         axes.set_ylabel("UAS (per cent)", color=INK)
         axes.grid(axis="y", color=RULE, linewidth=0.8)
         key_above(figure, axes)

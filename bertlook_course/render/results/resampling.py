@@ -196,7 +196,7 @@ def winners_curse_picture(heads: int = 36, cases: int = 25, rate: float = 0.1, s
     for k in range(_FRAMES):
         values, times = np.unique(scores[k], return_counts=True)
         ring = f'<circle cx="{coordinate(scale(best[k]))}" cy="{coordinate(rows[0] - 0.5 * _EM)}" r="{coordinate(1.9 * _R)}" fill="none" stroke="{red}" stroke-width="4"/>'
-        marks = [*_dots(scale, values, times, rows[0] - 0.2 * _EM, 4.6 * _EM, INK), ring]
+        marks = [*_dots(scale, values, times, rows[0] - 0.2 * _EM, 4.4 * _EM, INK), ring]
         marks += _dots(scale, np.array([other[k]]), np.array([1]), rows[1] - 0.4 * _EM, _EM, blue)
         body += step([*scale.cleared(0.4 * _EM, rows[1]), *marks]) if k else marks
     ends = []

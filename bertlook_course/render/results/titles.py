@@ -192,7 +192,7 @@ def _best_for_patterns(seen) -> dict[str, np.ndarray]:
         ("previous", "previous"),
         ("same word", "same_word"),
         ("other text", "same_word_across"),
-        ("own word", "within_word"),
+        ("rest of word", "within_word"),
         ("[SEP]", "delimiter"),
         ("bag", "bag_of_words"),
     ):
@@ -208,11 +208,12 @@ def _best_for_patterns(seen) -> dict[str, np.ndarray]:
 def _grids(
     panels: Callable[[], Mapping[str, np.ndarray]], sentence: str, badge: str, *, signed: bool = False
 ):
-    """One cell for each head, 12 layers down, 12 heads across; all panels share one scale, and ``{largest}`` in the sentence is its end."""
+    """One cell for each head, 12 layers down, 12 heads across; all panels share one scale, and ``{largest}`` in the sentence is its end, in the panel ``{where}``."""
 
     def draw(colour: str):
         found = panels()
-        largest = max(np.abs(grid).max() for grid in found.values())
+        where = max(found, key=lambda name: np.abs(found[name]).max())
+        largest = np.abs(found[where]).max()
         shade = difference_colour if signed else magnitude_colour
         pitch, top = _WIDTH / len(found), 1.7 * _EM
         wide, high = min(44.0, 0.94 * pitch / 12), 22.0  # wider than high: two panels fill the slide, too
@@ -225,7 +226,7 @@ def _grids(
                 lambda layer, head, grid=grid: Cell(shade(grid[layer, head] / largest)),
                 gap=(0.04 * wide, 0.05 * high),
             )
-        return body, top + 12 * high, sentence.format(largest=largest), badge
+        return body, top + 12 * high, sentence.format(largest=largest, where=where), badge
 
     return draw
 
@@ -363,7 +364,7 @@ _PICTURES = {
     ),
     "11": _grids(
         _disabled,
-        "BERT-base, 12 layers (down) of 12 heads, each disabled in turn: blue where the score falls, brown where it rises (darkest: by {largest:.1f} points; Kovaleva et al. 2019, read off Figure 8).",
+        "BERT-base, 12 layers (down) of 12 heads, each disabled in turn, for MRPC and RTE: blue where the score falls, brown where it rises (darkest: by {largest:.1f} points, {where}; Kovaleva et al. 2019, read off Figure 8).",
         _PRINTED,
         signed=True,
     ),

@@ -251,7 +251,7 @@ function createBench(host, get, emit) {
     const names = get("models");
     model.fill(names.map((name, i) => [i, name]), get("model_index"));
     model.box.hidden = names.length < 2;
-    how.fill([["zero", "output is 0"], ["uniform", "looks at all tokens equally"]], get("how"));
+    how.fill([["zero", "output is 0"], ["uniform", "equal weights (1/L)"]], get("how"));
     build();
     layOut();
     remember();
