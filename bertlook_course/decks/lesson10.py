@@ -33,6 +33,7 @@ from .common import LessonDeck, letter, short_title
 from .pictures.limits import layer_limits
 
 PIPELINE = ("pos", "dep", "coref")  # in the order in which they are said to be solved
+_MEASURED = ("layers: word classes", "layers: relations", "layers: coreference")  # of these, on more data
 
 
 class Deck(LessonDeck):
@@ -96,7 +97,7 @@ class Deck(LessonDeck):
         if self.beside is not None:
             other, name = _bands(self.other_scores), short_title(self.beside)
             panels = {task: {name: other[task], **panel} for task, panel in panels.items()}
-            beside = f" {name}'s own twin is not drawn."
+            beside = _said_of_its_twin(name, _measured(self.beside))
         fits = fits_said(self.scores | self.twin_scores)
         most = max(100 * score.so_far.gain for score in self.twin_scores.values())
         return figure_picture(
@@ -176,11 +177,13 @@ class Deck(LessonDeck):
         falls = (stack[:, -1] < stack[:, half + 1]).all() and half + 1 < self.n_layers
         steps = np.abs(np.diff(stack, axis=1))[:, half:].mean()
         best = ", ".join(str(run.best[-1]) for run in self.shown.runs)
-        first = np.diff(stack, axis=1)[:, 0].mean()
+        first = (stack[:, 1] - stack[:, 0]).mean()
+        more = "**do**" if steps >= 2 * apart else "**hardly**" if steps >= 1.2 * apart else "do **not**"
         return (
-            f"From the embeddings to layer 1 {first:+.1f} points. In the upper half **{'yes' if steps >= 2 * apart else 'a little' if steps >= 1.2 * apart else 'no'}**: "
-            f"neighbouring layers differ by **{steps:.2f}** points on average, two fits of one layer by **{apart:.2f}**."
-            f"{f' But from layer {half + 1} to {self.n_layers} all three fits fall.' if falls else ''} Best layer of the three fits, chosen on training documents: {best}."
+            f"Layer 1 adds **{first:+.1f}** points{': far more than fits differ' if first >= 5 * apart else ''}. From layer {half} on, "
+            f"neighbouring layers {more} differ more than fits: by **{steps:.2f}** points on average, two fits of one layer by **{apart:.2f}**. "
+            "The fits share most of their documents."
+            f"{f' Even so, all three fits fall from layer {half + 1} to {self.n_layers}.' if falls else ''} Best layer of each fit, chosen on training documents: {best}."
         )
 
     def controls_table(self) -> TextTable:
@@ -255,15 +258,12 @@ class Deck(LessonDeck):
                 + (f"**{layer:.1f}**" if np.isfinite(layer) else "**none, the gain is not sure**")
             )
         ours = f"{self.Subject}: {', '.join(ours)}."
-        wanted = ("word classes", "relations", "coreference")
-        tables = {name: measured_of(self.encoder, f"layers: {name}") for name in wanted}
-        if None in tables.values():
+        measured = [_measured(encoder) for encoder in (self.encoder, self.beside) if encoder is not None]
+        more = {tables[0].whose: tables for tables in measured if tables}
+        if not more:
             return ours
-        theirs = ", ".join(
-            f"{NAMES[task]} {_layer_in(table)}{_sure_in(table)}"
-            for task, table in zip(PIPELINE, tables.values())
-        )
-        return f"{ours} On more data, EWT and GUM ({tables['relations'].whose}): {theirs}."
+        said = "; ".join(f"{whose} {_depths_in(tables)}" for whose, tables in more.items())
+        return f"{ours} On EWT and GUM: {said}."
 
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
@@ -295,13 +295,13 @@ class Deck(LessonDeck):
                     NAMES[task] + (f", {self.best[task]}" if sure[task] else ""): self._gain(task)
                     for task in sure
                 },
-                "A pipeline? Two of the tasks tie." if tie > 0.5 else "A pipeline?": {
+                f"A pipeline? In {self.subject} two tasks tie." if tie > 0.5 else "A pipeline?": {
                     "the first two tie": Estimate.per_cent(tie, after=" %"),
                     "Coreference comes last": Estimate.per_cent(then, after=" %"),
                 },
             },
             f"Points gained by the best layer; the twin's: {self._twin_gains(list(sure))}. Lower row: share of {len(self.sampled_depths[0])} samples of "
-            "the scored documents. BERT-base's released scores put the three in the pipeline's order, without an interval.",
+            "the scored documents; in each, the best layers are picked again. BERT-base's released scores put the three in the pipeline's order, without an interval.",
             model=self.name,
         )
 
@@ -316,7 +316,7 @@ class Deck(LessonDeck):
 
     def mixes_table(self) -> TextTable:
         """The centres and the entropies of the mixes, for both models, with their range over fits."""
-        rows, bits = [], []
+        rows, bits, twins = [], [], []
         for task in lesson10.MIXED:
             sides = []
             for fits in (self.mixes, self.twin_mixes):
@@ -324,12 +324,13 @@ class Deck(LessonDeck):
                 sides.append([list(map(centre_of_gravity, weights)), list(map(mixing_bits, weights))])
             centres, entropies = ([_span(side[i]) for side in sides] for i in (0, 1))
             rows.append([NAMES[task], *centres, *entropies])
-            bits.append(f"{NAMES[task]} " + ", twin ".join(f"{np.mean(side[1]):.2f}" for side in sides))
+            bits.append(f"{NAMES[task]} {np.mean(sides[0][1]):.2f}")
+            twins.append(np.mean(sides[1][1]))
         return TextTable(
             ["mix of P(L)", self.name, "random twin", f"K(s), {self.name}", "K(s), twin"],
             rows,
-            f"Mean (smallest to largest) of {len(self.mixes)} fits, each on a different four fifths of the documents, penalties chosen "
-            f"on training documents. K(s), 0 to {np.log2(self.n_layers + 1):.2f} bits: {'; '.join(bits)}.",
+            f"Mean (smallest to largest) of {len(self.mixes)} fits, each on a different four fifths of the training documents, with "
+            f"penalties chosen on all of them. K(s), 0 to {np.log2(self.n_layers + 1):.2f} bits: {', '.join(bits)}; the twin at most {max(twins):.2f}.",
         )
 
 
@@ -372,10 +373,13 @@ def base_steps() -> str:
     """From which layer on each score is near its highest."""
     near = 0.4  # points
     curves = _base_curves().items()
-    reached = {task: int((curve >= curve.max() - near).argmax()) for task, curve in curves}
-    said = joined([f"{task} from layer **{layer}** on" for task, layer in reached.items()])
+    reached: dict[int, list[str]] = {}
+    for task, curve in curves:
+        reached.setdefault(int((curve >= curve.max() - near).argmax()), []).append(task)
+    (layer, tasks), *later = sorted(reached.items())
+    said = "".join(f", {joined(names)} at layer **{at}**" for at, names in later)
     return (
-        f"Each score is within {near} points of its highest: {said}. "
+        f"{joined(tasks)} first {'comes' if len(tasks) == 1 else 'come'} within {near} points of the highest score at layer **{layer}**{said}. "
         "What would another fit have given? Slide 14 asks that of our small model."
     )
 
@@ -398,19 +402,33 @@ def _span(values) -> Estimate:
     return Estimate(np.mean(values), min(values), max(values), between="({} to {})")
 
 
+def _measured(encoder) -> list:
+    """The tables of the pipeline's tasks on more data; none if one of them was not measured with this model."""
+    tables = [measured_of(encoder, name) for name in _MEASURED]
+    return [] if None in tables else tables
+
+
+def _said_of_its_twin(name: str, tables) -> str:
+    """What is known of the twin of the model beside."""
+    if tables and all(table.cell("random twin", "expected layer") == "not sure" for table in tables):
+        return f" On EWT and GUM, {name}'s own twin (not drawn) gains nothing that is sure."
+    return f" {name}'s own twin is not drawn."
+
+
+def _depths_in(tables) -> str:
+    """The expected layers on more data, in the order of `PIPELINE`."""
+    return ", ".join(_layer_in(table) + _sure_in(table) for table in tables)
+
+
 def _layer_in(table) -> str:
     """The expected layer on more data, with its interval unless that has no width."""
     cell = table.cell("model", "expected layer")
     layer, _, ends = cell.rstrip("]").partition(" [")
-    return (
-        f"**{layer}** (the same in every sample)"
-        if len(set(ends.split(", "))) == 1 < len(ends)
-        else f"**{cell}**"
-    )
+    return f"**{layer}** (in every sample)" if len(set(ends.split(", "))) == 1 < len(ends) else f"**{cell}**"
 
 
 def _sure_in(table) -> str:
     """In how many of the fits on more data the gain is sure, where it is not in all."""
     fits = [row for row in table.rows if row == "model" or row.startswith("seed")]
     sure = sum(table.cell(row, "expected layer") != "not sure" for row in fits)
-    return "" if sure == len(fits) else f" (but its gain is sure in only {sure} of {len(fits)} fits)"
+    return "" if sure == len(fits) else f" (gain sure in {sure} of {len(fits)} fits)"

@@ -420,7 +420,7 @@ test_what_is_refused = refusals(
     "cell, said",
     [
         ("1.02 [0.94, 1.07]", "**1.02 [0.94, 1.07]**"),
-        ("1.00 [1.00, 1.00]", "**1.00** (the same in every sample)"),
+        ("1.00 [1.00, 1.00]", "**1.00** (in every sample)"),
         ("not sure", "**not sure**"),
     ],
 )

@@ -175,7 +175,7 @@ def orders_picture(deck: Deck) -> Picture:
     return _wide(
         orders_figure(shares, classical, "", size=(9.8, 0.5 + 0.5 * len(shares))),
         f"{'Not as three steps' if tie > 0.5 else 'Not always'}: {NAMES['pos']} and {NAMES['dep']} tie (=) in {100 * tie:.0f} % of {n} samples of the scored "
-        f"documents{last}. In each sample the best layers are picked again, on those documents. Frame: the pipeline's order. "
+        f"documents, each of which picks the best layers anew{last}. Frame: the pipeline's order. "
         f"Expected layers of {deck.subject}{'' if twin else '; no gain of its twin is sure'}.",
         (table,),
     )

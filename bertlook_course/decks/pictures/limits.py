@@ -161,12 +161,12 @@ def keyword_limits() -> Picture:
             (
                 [*draw_page(4), *draw_pencil()],
                 "A head can underline",
-                "Nobody trained it to. Part of its score comes from wordpieces (slide 7).",
+                "Nobody trained it to, but marked texts chose it. Wordpieces help it (slide 7).",
             ),
             (
                 _bars({"head": 92.0, "tf-idf": 80.0, "twin": 50.0}),
                 "Compare with more than .5",
-                "tf-idf and the twin show what was learnt.",
+                "tf-idf shows what counting can do, the twin what a model does untrained.",
             ),
             (
                 draw_chips([["read", "≠", "used"]]),
@@ -176,10 +176,10 @@ def keyword_limits() -> Picture:
             (
                 draw_chips([["quantity"], ["data"], ["control"]]),
                 "A list of “best heads”",
-                "It must name quantity, data and control, and use a half that did not choose.",
+                "It must name quantity, data and control, and be scored on texts that did not choose.",
             ),
         ],
-        "The sketches are made of no data.",
+        "The sketches show no data.",
     )
 
 
