@@ -99,7 +99,7 @@ def answer(attention, found: Verdict, encoder) -> Picture:
     share = Estimate(found.value, found.low, found.high)
     return answer_picture(
         {
-            "One head looks from “the” to its noun, here the next word.": {
+            "In BERT-base, one head looks from “the” to its noun, here also the next word.": {
                 f"BERT-base 8-11, “the” to “{attention.tokens[place + 1]}”": Estimate(weight)
                 for place, weight in zip(places, weights)
             },

@@ -46,7 +46,7 @@ class Habit(NamedTuple):
     high: float
 
 
-def length_table(tokens: Sequence[str], stream: np.ndarray, update: np.ndarray) -> TextTable:
+def length_table(tokens: Sequence[str], stream: np.ndarray, update: np.ndarray, whose: str = "") -> TextTable:
     """How long the vectors of a text's words are, and what one head adds to them.
 
     Parameters
@@ -63,8 +63,12 @@ def length_table(tokens: Sequence[str], stream: np.ndarray, update: np.ndarray) 
     return TextTable(
         ["token", "stream x", "this head's update"],
         [[token, *(Estimate(length, form=".1f") for length in both)] for token, both in sizes.items()],
-        "Length of the words' vectors."
-        + " Each update is shorter than the vector that it is added to." * shorter,
+        whose
+        + (
+            "Each update is shorter than the vector that it is added to."
+            if shorter
+            else "Length of the words' vectors."
+        ),
     )
 
 
@@ -79,12 +83,12 @@ def steps_table(tokens: Sequence[str], width: int, size: int) -> TextTable:
     steps = [
         ("embed each token", f"{n} tokens × {width} numbers"),
         ("make query, key, value", f"{n} × {size} each"),
-        ("scores: every query · every key", f"{n} × {n}"),
-        (f"divide by √{size}, softmax: weights", f"{n} × {n}, rows sum to 1"),
+        ("dot products: every query · every key", f"{n} × {n}"),
+        (f"divide by √{size}: scores; softmax: weights", f"{n} × {n}, rows sum to 1"),
         ("average the values by the weights", f"{n} × {size}"),
         ("carry the result back and add it", f"{n} × {width}"),
     ]
-    rows = [[str(number), *step] for number, step in enumerate(steps, 1)]
+    rows = [[str(k), f"{what}\u2003", shape] for k, (what, shape) in enumerate(steps, 1)]
     return TextTable(["step", "what is done", "shape"], rows, f"For {n} tokens.")
 
 
@@ -105,13 +109,14 @@ def said_lines(attention, label: tuple[int, int], at: Sequence[int]) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
-def said_scores(scores: np.ndarray, tokens: Sequence[str], at: int) -> str:
-    """The largest score of a row, and the score the other way round: HTML."""
-    best = int(np.delete(scores[at], at).argmax())
+def said_scores(products: np.ndarray, tokens: Sequence[str], at: int, size: int, whose: str = "") -> str:
+    """The largest dot product of a row, the score it makes in a head of this size, and the other way round: HTML."""
+    best = int(np.delete(products[at], at).argmax())
     best += best >= at
     return (
-        f"The framed row, not yet divided: “{tokens[at]}” scores “{tokens[best]}” <b>{scores[at, best]:.1f}</b>.<br><br>The other way round, "
-        f"“{tokens[best]}” scores “{tokens[at]}” {scores[best, at]:.1f}: a score is not mutual."
+        f"{whose}Framed: “{tokens[at]}” · “{tokens[best]}” is <b>{products[at, best]:.1f}</b>. Divided by √{size}, that is the score, "
+        f"{products[at, best] / np.sqrt(size):.1f}.<br><br>The other way round, “{tokens[best]}” · “{tokens[at]}” is "
+        f"{products[best, at]:.1f}: a score is not mutual."
     )
 
 
@@ -149,15 +154,15 @@ def same_picture(ours: np.ndarray, models: np.ndarray) -> Picture:
         if same
         else f"No: a weight differs by {apart.max():.5f}"
     )
-    maps = {"our six lines": (ours, ""), "the model": (models, ""), "difference": (apart, "")}
+    maps = {"by hand": (ours, ""), "the model": (models, ""), "difference": (apart, "")}
     return small_maps(maps, f"{said}. One scale for all three.")
 
 
 def words_picture(by_piece, by_word, label: tuple[int, int]) -> Picture:
     """One head's map between wordpieces and between words."""
     maps = {
-        f"{len(one.tokens)} {name}": (one.head(*label), "")
-        for name, one in {"wordpieces": by_piece, "words": by_word}.items()
+        f"{len(one.tokens) - sum(one.special)} {name},\n[CLS], [SEP]": (one.head(*label), "")
+        for name, one in {"wordpieces": by_piece, "words and marks": by_word}.items()
     }
     return small_maps(maps, f"Head {head_label(*label)}, before and after.", size=(6.6, 2.4))
 
@@ -214,6 +219,11 @@ class Deck(LessonDeck):
         attention = extract_attention(model, text)
         return render_rise(attention.tokens, sentence.masked, states, attention.weights, guesses, opens=opens)
 
+    @property
+    def walked(self) -> str:
+        """The head of `walk_head` and whose it is, before what is said of it."""
+        return f"{self.name[:1].upper()}{self.name[1:]}, head {head_label(*walk_head(self.encoder))}. "
+
     @cached_property
     def learnt(self) -> dict:
         """How well it does what it was trained for: `pretraining_scores`."""
@@ -222,7 +232,7 @@ class Deck(LessonDeck):
     def said_rival(self) -> str:
         """The rule that reads nothing."""
         return (
-            f"A rival that reads nothing: **always “{self.learnt['commonest']}”**, the commonest piece, right for "
+            f"The guess is {subject(self.guesser)}'s. A rival that reads nothing: **always “{self.learnt['commonest']}”**, the commonest piece, right for "
             f"{100 * self.learnt['always']:.0f} % of the pieces hidden in {self.learnt['n_texts']} sentences."
         )
 
@@ -316,15 +326,15 @@ class Deck(LessonDeck):
         query, key = best_index(ours - carried)
         return answer_picture(
             {
-                "It shows what one head weighs on one text.": {
+                "It shows how one head shares out its attention on one text.": {
                     "largest weight": Estimate(models.max()),
                     "by hand − the model": Estimate(float(np.abs(ours - models).max())),
                 },
-                "It shows no habit: that takes many texts.": {
+                "It does not show a habit: that takes many texts.": {
                     f"{self.name}, {best.label}": Estimate(best.mean, low, high),
                     f"random twin, {chance.label}": Estimate(chance.mean, twin_low, twin_high, form=".3f"),
                 },
-                "It does not show that a head matters.": {
+                "A weight is not yet what arrives.": {
                     f"weight, {tokens[query]} → {tokens[key]}": Estimate(ours[query, key]),
                     "× length": Estimate(carried[query, key]),
                 },

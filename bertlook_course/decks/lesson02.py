@@ -22,7 +22,7 @@ from ..analyses.anatomy import (
     margin_dimensions,
     neuron_view,
 )
-from ..claims import FAILS, HOLDS, Resources, collect_evidence
+from ..claims import FAILS, HOLDS, OPEN, Resources, collect_evidence
 from ..corpora import load_pairs
 from ..metrics import best_index
 from ..render import (
@@ -35,7 +35,7 @@ from ..render import (
     small_maps,
 )
 from .common import LessonDeck, letter, short_title
-from .pictures.lesson02 import TYPE_SIZE, draw_key, model_look, moved, plain_axes, which_one, with_reach
+from .pictures.lesson02 import TYPE_SIZE, draw_key, model_look, plain_axes, which_one, with_reach
 
 CLEAR = 0.1  # a pattern is there if the whole interval of its best head's excess is above
 _SEGMENTS = {"segments A and B": "standard", "all segment A": "zeros"}
@@ -195,7 +195,7 @@ class Deck(LessonDeck):
         return TextTable(
             [f"head {head_label(*where)}", f"{self.name}, share [95 %]"],
             [[title, Estimate(*found.value, ".3f")] for title, found in zip(titles, (every, both, last))],
-            f"{found}: the last [SEP] gives [CLS] {100 * share:.1f} % (n = {every.n} pairs). In Vig's pair it looks at {looks}.",
+            f"In {self.subject}: {found.lower()}. The last [SEP] gives [CLS] {100 * share:.1f} % (n = {every.n} pairs). In Vig's pair the last [SEP] looks at {looks}.",
         )
 
     # ---- segments ---------------------------------------------------------------------------------------------
@@ -238,9 +238,11 @@ class Deck(LessonDeck):
             said = "There is no preference to lose."
         else:
             low, high = (100 * end for end in self._lost_share())
+            how = ("not", "partly", "mostly", "almost only")["ABCD".index(letter(lost, [1, 50, 95]))]
+            rest = "; positions and [SEP] may explain the rest" * (lost < 95)
             said = (
-                f"{letter(lost, [1, 50, 95])}: with all segment A, {max(lost, 0):.0f} % [{low:.0f}, {high:.0f}] of its preference "
-                "(above chance) is lost."
+                f"{letter(lost, [1, 50, 95])}: {how} by the segment ids. With all segment A, {max(lost, 0):.0f} % [{low:.0f}, {high:.0f}] "
+                f"of its preference (above chance) is lost{rest}."
             )
         names = {**_SEGMENTS, "difference": "difference", "chance": "chance"}
         table = TextTable(
@@ -278,13 +280,11 @@ class Deck(LessonDeck):
 
     # ---- the answer -------------------------------------------------------------------------------------------
 
-    def answer(self, attention: Attention, other: Attention) -> Picture:
-        """The lesson's answer; the two maps are those of the shuffled text."""
-        (n, of), (excess, _), [word] = (
-            moved(attention, other),
-            self.best["next"],
-            self.verdicts_on("same-word"),
-        )
+    def answer(self) -> Picture:
+        """The lesson's answer; its first row is the pattern whose value and excess differ most."""
+        apart = {key: share.value.mean - beyond.value.mean for key, (beyond, share) in self.best.items()}
+        most = max(apart, key=apart.__getitem__)
+        (more, seen), (excess, _), [word] = self.best[most], self.best["next"], self.verdicts_on("same-word")
         same = {f"{self.name}, same word": Estimate(word.value, word.low, word.high, ".3f")}
         if self.others:
             same[f"{short_title(self.beside)}, same word"] = Estimate(*self.others["same_word"].value, ".3f")
@@ -293,9 +293,10 @@ class Deck(LessonDeck):
         return answer_picture(
             {
                 "A picture alone can mislead.": {
-                    "share of words moved": Estimate(n / of, after=f" ({n} of {of})")
+                    "value": Estimate(seen.value.mean),
+                    "excess": Estimate(more.value.mean),
                 },
-                f"A finding beats its null model by more than {CLEAR:g}; the twin does not."
+                f"A finding has an excess over {CLEAR:g}; the twin has not."
                 if excess.value.low > CLEAR
                 else f"No finding: it does not beat its null model by more than {CLEAR:g}.": {
                     f"{self.name}, next word": Estimate(
@@ -305,7 +306,8 @@ class Deck(LessonDeck):
                 },
                 f"{beat}{missed}.": same,
             },
-            f"Below the first row: excess over the null model in {self.n_report} pairs that had no part in choosing the heads; a pattern passes if its whole interval is above {CLEAR:g}.",
+            f"Row 1: {PATTERNS[most].title} in {self.subject}; rows 2 and 3: excess; n = {self.n_report} pairs that had no part in choosing.",
+            model=self.mark or "",
         )
 
     # ---- neurons ----------------------------------------------------------------------------------------------
@@ -379,10 +381,10 @@ class Deck(LessonDeck):
         """Whether the keys hold positions, in the model and in its twin."""
         ours, twin = (self._keys_of(one).value.mean for one in (self.ours, self.theirs))
         (found,) = self.verdicts_on("next-position")
-        beyond = f", more than the line of {found.claim.line()}" if twin > found.claim.threshold else ""
+        why = ", because the twin is beyond it too" * (found.verdict == OPEN and twin > found.claim.threshold)
         return (
-            f"**The correlation is {ours:.2f}.** The twin, without any training, has {twin:.2f}{beyond}: position is in the input. "
-            f"The claim (slide 15) {found.verdict}. "
+            f"**The correlation is {ours:.2f}; the twin, without any training, has {twin:.2f}:** position is in the input. "
+            f"Claim (Vig): the next-word head compares position embeddings. It needs more than {found.claim.line()} and {found.verdict}{why}. "
             "The correlation alone does not show that the head *uses* positions."
         )
 

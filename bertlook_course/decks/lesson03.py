@@ -287,8 +287,9 @@ class Deck(LessonDeck):
     def sink_question(self) -> str:
         """How much does the layer give that gives one kind of token most?"""
         kind = sink_of(self.profile)
+        rivals = " or ".join(_token(other) for other in SINKS if other != kind)
         return (
-            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than other special tokens and marks. "
+            f"In {self.subject}, {_token(kind)} {'get' if kind == 'punct' else 'gets'} more attention than {rivals}. "
             "How much goes there in the layer that gives most?"
         )
 
@@ -327,7 +328,7 @@ class Deck(LessonDeck):
             named = [token if hidden else "" for token, hidden in zip(seen.tokens, seen.special)]
             map_beside(figure, weights, named, f"BERT-base, layer {layer + 1}")
             figure.set_figheight(figure.get_figheight() - 0.2)  # room for what is said of the map
-            return f"Map: one recorded input, mean of the layer's heads; its [SEP] give {own:.2f} to [SEP]."
+            return f"Map: one recorded input, mean of the layer's heads; its two [SEP] give [SEP] {own:.2f}."
 
         return {
             title: self.layer_picture(
@@ -433,7 +434,7 @@ class Deck(LessonDeck):
         few = (profile_heads(self.encoder, [pair], measure) for pair in load_pairs()[:12])
         shares = [float(one.mean("previous")[self.best_previous]) for one in few]
         label = head_label(*self.best_previous)
-        return bootstrap_picture(shares, axis=f"attention to the previous token, head {label}")
+        return bootstrap_picture(shares, axis=f"{self.name}, head {label}: attention to the previous token")
 
 
 def _to_marks(profile: Profile, end: str = "") -> list[float]:

@@ -143,8 +143,7 @@ def test_the_deck_names_its_own_model_and_the_one_beside_it(deck):
     text = said(deck)
     assert "best of other's 36 heads" in text and "The answer for other: " in text
     assert (
-        "other was not measured on other texts. On 201 abstracts (Inspec) the best head of the specimen has an F1 of"
-        in text
+        "other was not measured on other texts. On 201 abstracts (Inspec) the specimen's best head is" in text
     )
     assert "tf-idf. (other 0." in deck.answer().sentence
     assert [row[0] for row in deck.rivals_picture().numbers[0].rows][-3:] == [
@@ -194,12 +193,20 @@ def test_a_lead_over_rake_is_the_difference_of_two_scores_and_a_tie_where_its_in
 
 
 def test_two_scores_of_the_page_are_a_tie_where_their_intervals_overlap(deck, monkeypatch):
-    head = ("best head, column mean: 3-9|60.9 [57.2, 63.9]", "best head, column mean: 3-9|50.0 [48.0, 52.0]")
-    for row, said in zip(head, ("the intervals overlap", "RAKE is ahead")):
-        table = measured_with("other", "score|F1 [95 %]", "RAKE|59.9 [57.9, 62.0]", row)
+    over, under, near = "70.9 [67.2, 73.9]", "50.0 [48.0, 52.0]", "60.9 [57.2, 63.9]"
+    said_of = {
+        (near, near): "(the intervals overlap in both)",
+        (under, under): "(RAKE is ahead)",
+        (over, under): "(the head is ahead)",
+        (over, near): "(the intervals overlap)",
+    }
+    for (auc, f1), said in said_of.items():
+        rake = "RAKE|59.9 [57.9, 62.0]|59.9 [57.9, 62.0]"
+        row = f"best head, column mean: 3-9|{auc}|{f1}"
+        table = measured_with("other", "score|AUC [95 %]|F1 [95 %]", rake, row)
         monkeypatch.setattr(common, "measured_of", lambda encoder, name, table=table: table)
-        assert deck.other_texts().startswith("On 201 abstracts (Inspec) the best head of other has an F1 of")
-        assert deck.other_texts().count(said) == 2 and "59.9 % [57.9, 62.0]" in deck.other_texts()
+        assert deck.other_texts().startswith("On 201 abstracts (Inspec) other's best head is 3-9: AUC")
+        assert deck.other_texts().count(said) == 2 and "0.599 [0.579, 0.620]" in deck.other_texts()
 
 
 def test_the_answer_compares_the_heads_with_the_lowest_score_with_the_others(deck, monkeypatch):

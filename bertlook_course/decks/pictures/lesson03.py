@@ -102,8 +102,7 @@ def order_pictures() -> dict[str, Picture]:
     return {
         "both": figure_picture(
             interval_curves({}, published=levels, ylabel="entropy, nats"),
-            f"In most layers as before; a little more broadly in layers {broader} (layer {most + 1}: {largest}, from {tokens} effective tokens). "
-            f"n = {plain.n:,} sentences of SST-2. {_RELEASED}",
+            f"As before, but a little broader in layers {broader} (in {most + 1}, {tokens} tokens); n = {plain.n:,} sentences of SST-2. {_RELEASED}",
         ),
         "the difference": figure_picture(
             interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),
