@@ -176,8 +176,8 @@ class Deck(LessonDeck):
                 self.labels.ravel(),
                 layers=self.layers,
             ),
-            f"{'Most do' if named > 0.5 else 'Most do not'}: of the {n_same} closest pairs {100 * named:.0f} % are in one layer (chance "
-            f"{100 * self.chance:.0f} %); {inside} lie within layers {', '.join(map(str, block[:-1]))} and {block[-1]}. Slide 5 counts one partner of each head. Closest: {self.names[first]} and {self.names[second]}, "
+            f"{'Most do' if named > 0.5 else 'Most do not'}. {n_same} pairs lie within a layer, so look at the {n_same} closest pairs: {100 * named:.0f} % are "
+            f"in one layer (chance {100 * self.chance:.0f} %); {inside} are pairs of heads of layers {', '.join(map(str, block[:-1]))} and {block[-1]}. Slide 5 asked something else: each head's single nearest head. Closest: {self.names[first]} and {self.names[second]}, "
             f"{self.distances[first, second]:.3f} nats a token; half of all pairs: under {np.median(between):.3f}. Labels: slide 10.",
         )
 
@@ -253,11 +253,7 @@ class Deck(LessonDeck):
     def labels_question(self) -> str:
         """How many heads have no label?"""
         base = self.published.labels
-        return (
-            "In BERT-base these rules, with the six linguistic heads, leave "
-            f"**{(base == 'unlabelled').sum()} of 144** heads without a label ({100 * self.unlabelled[1]:.0f} %). "
-            f"How many of {self.subject}'s {self.labels.size}?"
-        )
+        return f"In BERT-base **{(base == 'unlabelled').sum()} of 144** heads ({100 * self.unlabelled[1]:.0f} %) have no label. How many of {self.subject}'s {self.labels.size}?"
 
     def labels_table(self) -> TextTable:
         """How many heads have each label."""
@@ -321,7 +317,7 @@ class Deck(LessonDeck):
         if not close:
             return f"Heads of {self.subject} are not closer in a group than outside it: {' or '.join(apart)}."
         but = f", but not heads {' or '.join(apart)}" if apart else ""
-        found = f"In {self.subject}, heads {' and heads '.join(close)} are closer to each other than to others{but}."
+        found = f"In {self.subject}, heads {' and heads '.join(close)} are on average closer to each other than to others{but}."
         expected = "of one behaviour" in close
         return (
             found + " By behaviour we expect that: labels and distances come from the same maps." * expected
@@ -330,16 +326,19 @@ class Deck(LessonDeck):
     # ---- the ledger and the answer ------------------------------------------------------------------------
 
     def whole_heads(self) -> str:
-        """How far the number of heads that rest on [SEP] moves with the texts."""
+        """Which of the three claims hold, and how far the number of heads that rest on [SEP] moves with the texts."""
         reporting = {
             name: values[1::2] for name, values in self.seen[self.encoder].values.items()
         }  # the others chose
         resting = [resting_on_sep(reporting, weights) for weights in stats.draws(len(reporting["sep"]))]
         now = resting_on_sep(reporting, np.ones(len(reporting["sep"])))
         low, high = (int(end) for end in stats.percentile_interval(resting))
+        drawn = f"{low} {'or' if high == low + 1 else 'to'} {high} heads do" if high > low else "as many do"
+        three = self.verdicts_on("nearest-same-layer", "sep-heads", "two-dimensions")
+        held = count_verdicts(three).replace("All 3 claims hold.", "All three hold.")[:-1]
         return (
-            f"Row 1 is the share minus chance. Row 2: {now} of {self.labels.size} heads rest on `[SEP]`, and {low} to {high} if the texts are "
-            "drawn again; the bar allows a little more, as texts are few."
+            f"**{held} for {self.subject}.** Row 1 is the share minus chance, on {len(reporting['sep'])} of slide 5's {N_TEXTS} texts. Row 2: {now} of "
+            f"{self.labels.size} heads rest on `[SEP]`. If the texts are drawn again, {drawn}."
         )
 
     def verdict_count(self) -> str:
@@ -360,11 +359,16 @@ class Deck(LessonDeck):
         return replace(drawn, caption=said)
 
     def added_cosines(self, text: str = SENTENCE) -> tuple:
-        """The model's attention on a text, and for each token the cosine of what the two nearest heads add to it."""
+        """The model's attention on a text, for each token the cosine of what the two nearest heads add to it, and the mean of all other pairs."""
         seen = extract_attention(self.encoder, text, vectors=True)
         added = np.einsum("lhqk,lhkd,lhdw->lhqw", seen.weights, seen.values, output_projection(self.encoder))
-        one, other = added.reshape(len(self.names), len(seen.tokens), -1)[list(closest_pair(self.distances))]
-        return seen, (one * other).sum(-1) / np.linalg.norm(one, axis=-1) / np.linalg.norm(other, axis=-1)
+        added = added.reshape(len(self.names), len(seen.tokens), -1)
+        directions = added / np.linalg.norm(added, axis=-1, keepdims=True)
+        cosines = np.einsum("hqw,gqw->hgq", directions, directions)
+        pair = closest_pair(self.distances)
+        between = cosines.mean(axis=-1)[self.upper]
+        others = (between.sum() - cosines[pair].mean()) / (len(between) - 1)
+        return seen, cosines[pair], float(others)
 
     def answer(self) -> Picture:
         """The lesson's answer."""
@@ -406,7 +410,7 @@ class Deck(LessonDeck):
         first, second = closest_pair(self.distances)
         said = f"{self.names[first]} and {self.names[second]} have {self.subject}'s most similar maps"
         alike = self.added_cosines()[1].max() > 0.5
-        said += f", {'and' if alike else 'but'} add {'similar' if alike else 'different'} things (slide 16)"
+        said += f", {'and' if alike else 'but'} add vectors in {'similar' if alike else 'different'} directions (slide 16)"
         kinds = Counter(label for label in self.labels.ravel() if label not in (measures.UNLABELLED, "broad"))
         [(kind, count)] = kinds.most_common(1) or [("", 0)]
         return f"{said}; {count} heads share the label {kind}. " if count > 1 else f"{said}. "

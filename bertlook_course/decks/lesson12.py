@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -55,19 +57,19 @@ class Deck(Ranks):
 
     def thirds_answer(self) -> str:
         """The letter of the answer, beside another model its letter too, and what a low score means."""
-        said = letter(self.thirds[0], _ABOUT_HALF, "CBA")
+        said = f"{letter(self.thirds[0], _ABOUT_HALF, 'CBA')}** ({self.thirds[0]:.2f}; the twin's lowest third has {_thirds(self.control)[0]:.2f})"
         if self.other is not None:
-            said += f"**; in {subject(self.beside)} **{letter(_thirds(self.other)[0], _ABOUT_HALF, 'CBA')}"
+            said += f"; in {subject(self.beside)} **{letter(_thirds(self.other)[0], _ABOUT_HALF, 'CBA')}**"
         heads = self.by_head[self.name]
         spread, entropy = (
             rank_correlation(heads["score"].ravel(), heads[kind].ravel()) for kind in ("spread", "entropy")
         )
-        tends = f" and a {'high' if entropy < 0 else 'low'} attention entropy" * (abs(entropy) > 0.2)
-        unlike = ", so it does not pick heads like Stefanik's first two"
+        tends = f" and with a {'high' if entropy < 0 else 'low'} attention entropy" * (abs(entropy) > 0.2)
+        unlike = "; Stefanik's first two have a very low one"
         others = ". The first two heads of Stefanik's list have a very low entropy"
         listed = unlike if entropy < -0.2 else others
         return (
-            f"The answer: **{said}**. In {self.subject} a low score goes with maxima that vary {'little' if spread > 0 else 'much'}"
+            f"The answer: **{said}. In {self.subject} a low score goes with maxima that vary {'little' if spread > 0 else 'much'}"
             f"{tends}{listed}."
         )
 
@@ -114,7 +116,7 @@ class Deck(Ranks):
                 size=(9.8, 4.0),
             ),
             f"In {self.subject} {'yes' if first > N_LOWEST / 2 else 'no'}: {first} of the {N_LOWEST} heads with the lowest scores (squares; named: the lowest two) put key words first "
-            f"(right of .5), though the maxima of {'all ' * int(flat == N_LOWEST)}{flat} vary less than the median head's.{beside}",
+            f"(right of .5), though the maxima of {'all ' * int(flat == N_LOWEST)}{flat} vary less than the median head's. The twin's lowest third has {_thirds(self.control)[0]:.2f} on average.{beside}",
         )
 
     # ---- without heads, and tuned -------------------------------------------------------------------------
@@ -132,9 +134,9 @@ class Deck(Ranks):
         }
         return figure_picture(
             pruning_figure(lesson12.SHARES, lines, ylabel="AUC", size=(9.8, 3.9), sharey=True),
-            f"A quarter of its heads keeps {self.name} at an AUC of {left[3]:.2f} (all: {left[0]:.2f}) if the worst go first. Without half: "
-            f"worst first {half['worst first']}, at random ({lesson12.DRAWS} orders) {half['at random']}, best first {half['best first']}. Regression on all heads; "
-            f"a head that is removed is replaced by its mean. Right: the twin. Ranked on {self.halves}.",
+            f"With the better half of its heads {self.name} has an AUC of {left[2]:.3f}, with a quarter {left[3]:.2f}, with all {left[0]:.3f}. Change "
+            f"if half is removed at random (mean of {lesson12.DRAWS} orders): {half['at random']}; the best first: {half['best first']}. A removed head "
+            f"is replaced by its mean. Right: the twin. Ranked on {self.halves}.",
         )
 
     def tuned_table(self) -> TextTable:
@@ -158,6 +160,21 @@ class Deck(Ranks):
             f"{before.auc:.2f}, F1 {after.f1:.2f} against {before.f1:.2f}. {len(taught[0].losses)} passes over {self.train.n_texts} texts; scored on {self.test.n_texts} others.",
         )
 
+    def said_of_the_choice(self, drawn: Picture) -> Picture:
+        """The picture of claims. No layer is chosen here, and what every row rests on was chosen or fitted on the other half."""
+        said = re.sub(
+            r"heads and layers( of row \d+)? chosen on (\S+) others",
+            f"heads were chosen and regressions fitted on {self.train.n_texts} others",
+            drawn.caption,
+        )
+        return replace(drawn, caption=said)
+
+    def verdict_count(self) -> str:
+        """Whether all heads together add to the rules, and how many claims hold."""
+        [add] = self.verdicts_on("heads-add")
+        said = {HOLDS: "Yes, all heads together do", FAILS: "No, not even all heads together do"}
+        return f"**{said.get(add.verdict, 'This is undecided, even for all heads together')}** (row 3). {super().verdict_count()}"
+
     def answer(self) -> Picture:
         """The lesson's answer."""
         ours, twin = (self.scores[name] for name in (self.name, "random twin"))
@@ -177,7 +194,7 @@ class Deck(Ranks):
                     f"{self.name}'s heads and rules": Estimate(ours[keywords.BOTH].auc, form=".3f"),
                     "random twin's heads and rules": Estimate(twin[keywords.BOTH].auc, form=".3f"),
                 },
-                "The lowest “entropy” is "
+                "The lowest “entropy” (our reading of it) is "
                 f"{'a guide' if self.other is None and self.thirds[0] > self.thirds[1] else 'no sure guide'}.": {
                     name: Estimate(auc) for name, auc in low.items()
                 },
@@ -210,8 +227,8 @@ class Deck(Ranks):
             rows,
             f"{'A little' if rows[0][1].high < self.prior else 'Not surely'}: {100 * (1 - rows[0][1].value / self.prior):.0f} % of the "
             f"nats are saved{_beside_line(predicts)}. Word length alone needs {'fewer' if length.value < head.value else 'more'} nats{overlap}. Fitted on {self.train.n_texts} texts; "
-            f"{self.test.n_texts} others, {len(self.test.words):,} words. F1, from top "
-            f"to bottom: {', '.join(f'{row[2].value:.2f}' for row in rows)}.",
+            f"{self.test.n_texts} others, {len(self.test.words):,} words. F1: "
+            f"{', '.join(f'{name} {row[2].value:.2f}' for name, row in zip(('best head', 'twin', 'length', 'RAKE'), rows))}.",
         )
 
     def _fit(self, compared, name: str, shown: str = "") -> list[object]:

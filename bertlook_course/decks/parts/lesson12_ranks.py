@@ -93,11 +93,11 @@ class Ranks(LessonDeck):
         return [{**view, "mix": None} for view in self.documents]
 
     def unexpected(self) -> str:
-        """The words of the first text that the regression marks or misses most, against the annotator."""
+        """The words of the first text that the regression misses and marks most, against the annotator."""
         words, mix, key = (np.asarray(self.documents[0][part]) for part in ("words", "mix", "key"))
         order = mix.argsort()
-        missed, marked = words[order[key[order]]], words[order[~key[order]]]
-        return f"It misses “{missed[0]}” and “{missed[1]}” most; it marks “{marked[-1]}” and “{marked[-2]}”, which are not key."
+        missed, marked = order[key[order]][0], order[~key[order]][-1]
+        return f"Of the key words “{words[missed]}” gets least ({mix[missed]:.2f}); of the others “{words[marked]}” gets most ({mix[marked]:.2f})."
 
     def choosy_head(self) -> tuple[int, int]:
         """The head (layer, head) that prefers some words of the first text most, as far as the colours tell words apart."""
@@ -185,7 +185,7 @@ class Ranks(LessonDeck):
                 ),
                 ["number of wordpieces alone", auc_of(self.scores[self.name]["pieces"]), "-"],
             ],
-            f"Chosen on {self.train.n_texts} texts, reported on {self.test.n_texts} others.",
+            f"AUC [95 %] of the best head, chosen on {self.train.n_texts} texts, reported on {self.test.n_texts} others.",
         )
 
     # ---- rules, and all heads -----------------------------------------------------------------------------
@@ -205,7 +205,7 @@ class Ranks(LessonDeck):
         """Where does the best head come out beside tf-idf?"""
         return (
             f"**tf-idf**: how often the word stands in this text, times how rare it is in {self.train.n_texts} other texts. "
-            f"No model at all. Where does the **best of {self.subject}'s {self.n_layers * self.n_heads} heads** come out?"
+            f"No model at all. How far is the AUC of the **best of {self.subject}'s {self.n_layers * self.n_heads} heads** from that of tf-idf?"
         )
 
     def rivals_picture(self) -> Picture:
@@ -237,7 +237,8 @@ class Ranks(LessonDeck):
             "it is ahead, but not surely by .02 (slide 19)" if self.lead.low > 0 else "it is not surely ahead"
         )
         sure = "it is ahead, surely by more than .02" if self.lead.low > 0.02 else sure
-        near = "Yes" if self.lead.value < 0.05 else "No"
+        rules = [name for name in ("tf-idf", "RAKE") if self._lead(name, "+.2f").value < 0.05]
+        near = f"Yes, {' and '.join(rules)} {'do' if len(rules) > 1 else 'does'}" if rules else "No"
         return f"**{near}.** The answer for {self.subject}: **{said}**. Head minus tf-idf **{self.lead}**: {sure}."
 
     @cached_property
@@ -261,30 +262,37 @@ class Ranks(LessonDeck):
         table = TextTable(
             ["score", "best head minus RAKE [95 %]"],
             [[f"{name}: {_ahead(lead)}", lead] for name, lead in self.against_rake.items()],
-            f"On these {self.test.n_texts} texts {'yes' if min(one.low for one in self.against_rake.values()) > 0 else 'not surely'}: best head of "
-            f"{self.subject} minus RAKE.",
+            f"{'Yes' if min(one.low for one in self.against_rake.values()) > 0 else 'Not surely'}, on these {self.test.n_texts} texts. A mark "
+            f"is the score of {self.subject}'s best head minus that of RAKE.",
         )
         return table_dots(table, axis="best head minus RAKE", line=("a tie", 0.0), model=self.mark)
 
     def other_texts(self) -> str:
-        """The F1 of the best head and of RAKE on abstracts and on news, of the model or, under its own name, of the one beside it."""
+        """AUC and F1 of the best head and of RAKE on abstracts and on news, of the model or, under its own name, of the one beside it."""
         papers, news = self.quoted("key words: Inspec"), self.quoted("key words: news")
         unmeasured = self.not_measured(papers, "on other texts")
         if papers is None:
             return unmeasured.strip()
-        said = [f"201 abstracts (Inspec) {_against_rake(papers)}"]
+        said = f"{unmeasured}On 201 abstracts (Inspec) {papers.whose}'s best head is {_against_rake(papers)}"
         if news is not None and news.model == papers.model:
-            said.append(f"150 news texts {_against_rake(news)}")
-        return f"{unmeasured}F1 of {papers.whose}'s best head and of RAKE on other texts: {'; '.join(said)}."
+            said += f" On 150 news texts it is {_against_rake(news)}"
+        return said
 
     def mixes_table(self) -> TextTable:
-        """One head, mixes of all, and rules, for both models."""
-        names = [keywords.MIX, keywords.ALL_HEADS, keywords.RULES_TOGETHER, keywords.BOTH]
-        shown = {"best head of each": keywords.BEST_HEAD} | {name: name for name in names}
+        """One head and mixes of all for both models, and between them the rules, which need neither."""
+        shown = {"best head": keywords.BEST_HEAD} | {k: k for k in (keywords.MIX, keywords.ALL_HEADS)}
+        shown |= {keywords.RULES_TOGETHER: keywords.RULES_TOGETHER, keywords.BOTH: keywords.BOTH}
         bests = [scores[keywords.BEST_HEAD].name.partition(", ")[2] for scores in self.scores.values()]
         return TextTable(
-            ["AUC [95 %]", *self.models],
-            [[said, *(auc_of(s[name]) for s in self.scores.values())] for said, name in shown.items()],
+            ["who ranks the words", "AUC [95 %]"],
+            [
+                [
+                    f"baseline: {said}" if whose is None else f"{whose}: {said}",
+                    auc_of(self.scores[whose or self.name][name]),
+                ]
+                for said, name in shown.items()
+                for whose in ([None] if name == keywords.RULES_TOGETHER else self.scores)
+            ],
             f"Fitted on {self.halves}. Best head, {'; twin: '.join(bests)}.",
         )
 
@@ -294,8 +302,8 @@ class Ranks(LessonDeck):
         more = "Yes" if heads.auc_low > rules.auc_high else "Not surely"
         lifted, twins = (score[keywords.BOTH].auc for score in self.scores.values())
         return (
-            f"**{more}:** AUC {heads.auc:.2f} against {rules.auc:.2f}. The heads lift the rules from {rules.auc:.3f} to "
-            f"{lifted:.3f}, the twin's to {twins:.3f}."
+            f"**{more}:** all heads have an AUC of {heads.auc:.2f}, the rules together {rules.auc:.2f}. Added to the rules, {self.subject}'s "
+            f"heads lift them from {rules.auc:.3f} to {lifted:.3f}, the twin's heads {'only ' * bool(twins < lifted)}to {twins:.3f}."
         )
 
 
@@ -310,7 +318,17 @@ def _ahead(lead: Estimate) -> str:
 
 
 def _against_rake(table: MeasuredTable) -> str:
-    """Two scores of docs/results.md, of which each has its own interval."""
-    head, rake = (table.value(row, "F1 [") for row in ("best head, column mean", "RAKE"))
-    said = "RAKE is ahead" if rake.low > head.high else "the head is ahead" if head.low > rake.high else ""
-    return f"{head} and {rake} ({said or 'the intervals overlap'})"
+    """The head and two scores of a page of results, of which each has its own interval."""
+    name, parts, ends = table.label("best head, column mean"), [], []
+    for score in ("AUC", "F1"):
+        head, rake = (table.value(row, f"{score} [") for row in (name, "RAKE"))
+        ahead = (
+            "RAKE is ahead" if rake.low > head.high else "the head is ahead" if head.low > rake.high else ""
+        )
+        ours, theirs = (Estimate(*found.share, ".3f") for found in (head, rake))
+        parts.append(f"{score} {ours}, RAKE's {theirs}")
+        ends.append(ahead or "the intervals overlap")
+    if ends[0] == ends[1]:
+        parts, ends = ["; ".join(parts)], [ends[0] + " in both" * (not ahead)]
+    said = "; ".join(f"{part} ({end})" for part, end in zip(parts, ends))
+    return f"{name.rpartition(': ')[2]}: {said}."

@@ -77,7 +77,7 @@ def shepard_picture(deck: Deck) -> Picture:
     return _wide(
         shepard_figure(deck.distances, deck.map.points),
         f"{deck.Subject}'s {len(deck.upper[0])} pairs of heads on the map of the next slide. On the dotted line a distance is "
-        f"drawn as measured; the stress, {deck.map.stress:.3f}, says how far off it the points lie.",
+        f"drawn as measured; the stress, {deck.map.stress:.3f}, measures how far the points lie from that line.",
     )
 
 
@@ -138,7 +138,7 @@ def base_kinds_picture(deck: Deck) -> Picture:
         {"BERT-base (Fig. 6)": (labels, ())},
         "BERT-base, published (Clark et al. 2019, Figure 6): one row for each layer, one cell for each head.",
         key=_kinds_of(labels),
-        across=54,
+        across=36,
         high=132,
         numbers=(deck.labels_table(),),
     )
@@ -211,15 +211,15 @@ def groups_picture(deck: Deck) -> Picture:
 def same_maps_picture(deck: Deck, text: str = SENTENCE) -> Picture:
     """The maps of the two nearest heads on one sentence, and the cosine of what they add to each token."""
     pair = closest_pair(deck.distances)
-    seen, cosines = deck.added_cosines(text)
+    seen, cosines, others = deck.added_cosines(text)
     weights = seen.weights.reshape(-1, len(seen.tokens), len(seen.tokens))
     table = TextTable(
         ["token", "cosine"], [[token, f"{cosine:.2f}"] for token, cosine in zip(seen.tokens, cosines)]
     )
     return figure_picture(
         same_maps_figure({f"{deck.names[i]}": weights[i] for i in pair}, seen.tokens, cosines),
-        f"{deck.Subject}'s nearest two heads, {deck.distances[pair]:.3f} nats a token, on one sentence: the maps agree. What the heads add to "
-        f"a token differs: the cosine is between {cosines.min():.2f} and {cosines.max():.2f}; 1 would be the same direction.",
+        f"{deck.Subject}'s nearest two heads, {deck.distances[pair]:.3f} nats a token, on one sentence: the maps agree. What they add to a token: "
+        f"cosines from {cosines.min():.2f} to {cosines.max():.2f} (1: the same direction). Mean of all other pairs of heads: {others:.2f}.",
         (table,),
     )
 

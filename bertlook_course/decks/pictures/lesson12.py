@@ -21,7 +21,7 @@ def published_heads_table() -> TextTable:
             [f"{layer}-{head} (“entropy” {found['score']:.0f})", Estimate(found["sep"])]
             for (layer, head), found in listed.items()
         ][:6],
-        "In brackets: the list's number, a sum (formula not given). Shares: Clark et al. 2019, Figure 2. Attention "
+        "In brackets: the number in the list; its formula is not given (we think it is a sum over words). Shares: Clark et al. 2019, Figure 2. Attention "
         f"entropy of the first two: {first:.2f} and {second:.2f} nats (Figure 4).",
     )
 
