@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
+
 from bertlook_teach.views import Picture
 
 from ..claims import HOLDS, Verdict, collect_evidence
@@ -13,6 +15,7 @@ from ..published import published_layers, published_norm_share, published_table_
 from ..render import (
     Estimate,
     answer_picture,
+    cards_picture,
     claim_picture,
     figure_picture,
     gain_figure,
@@ -24,6 +27,7 @@ from ..render import (
 from . import lesson06
 from .common import LessonDeck, letter, subject
 from .parts.lesson04_norms import KINDS, idle_head
+from .pictures.sketches import draw_head_off, draw_map, draw_word
 
 _MEANING = {  # of the labels of relations
     "dobj": "object of a verb",
@@ -50,6 +54,34 @@ def _plain(relation: str) -> str:
     return f"{_MEANING[relation]} ({relation})" if relation in _MEANING else relation
 
 
+def explanation_picture() -> Picture:
+    """What two papers say of attention as an explanation, and what is needed for one: a schematic, made of no data."""
+    one, other = np.eye(4, k=-1) + 0.2, np.eye(4, k=1)[::-1] + 0.2
+    pair = [
+        f'<g transform="translate({x})">{"".join(draw_map(weights, 28, top=-56)[1])}</g>'
+        for x, weights in ((-76, one), (76, other))
+    ]
+    cards = [
+        (
+            [*pair, draw_word("or", 34)],
+            "Attention is not explanation",
+            "Jain & Wallace 2019: other weights can give the same answer.",
+        ),
+        (
+            draw_map(one, 34, top=-68)[1],
+            "Attention is not not explanation",
+            "Wiegreffe & Pinter 2019: that does not make these weights meaningless.",
+        ),
+        (
+            draw_head_off(-118, -70),
+            "To explain an answer, intervene",
+            "Take the head away, and measure what is lost.",
+        ),
+    ]
+    caption = "A schematic, made of no data. Both papers studied classifiers with one layer of attention on a recurrent network, not BERT's heads."
+    return cards_picture(cards, caption)
+
+
 class Deck(LessonDeck):
     """The slides of the guest lecture; the verdicts are those of lesson 06, on 300 sentences."""
 
@@ -65,7 +97,7 @@ class Deck(LessonDeck):
         verdicts = self.verdicts_on(*keys)
         picture, hold = claim_picture(verdicts), sum(one.verdict == HOLDS for one in verdicts)
         said = "Both hold" if hold == len(verdicts) == 2 else f"{hold} of {len(verdicts)} hold"
-        picked = f"{said} in {self.subject}; they are {len(verdicts)} of the {len(self.verdicts)} claims of lesson 6."
+        picked = f"{said} in {self.subject}; row 1: share found by the best head minus that by the best distance; row 2: share of all arcs that the best single head finds."
         return replace(picture, caption=f"{picked} {picture.caption}")
 
     def whose_guesses(self, guesser) -> str:
@@ -78,10 +110,13 @@ class Deck(LessonDeck):
         tokens, looks = attention.tokens, attention.head(layer, head)
         words = [i for i, token in enumerate(tokens) if not token.startswith("[")]
         most = {i: max(words, key=lambda key: looks[i, key]) for i in words if tokens[i] in ("the", "on")}
-        said = "; ".join(
-            f"*{tokens[i]}* gives *{tokens[key]}* {100 * looks[i, key]:.0f} %" for i, key in most.items()
+        the = [i for i in most if tokens[i] == "the"]
+        named = {i: f"the {nth} *the*" for i, nth in zip(the, ("first", "second"))}
+        said = ", ".join(
+            f"{named.get(i, f'*{tokens[i]}*')} gives *{tokens[key]}* {100 * looks[i, key]:.0f} %"
+            for i, key in most.items()
         )
-        return f"{said}. Shares of the row; the marks at both ends are hidden."
+        return f"{said[0].upper()}{said[1:]}, of all that it gives; the marks at both ends are not drawn."
 
     def det_picture(self, *, voted: bool) -> Picture:
         """How often the next word is the noun of a determiner, beside BERT-base's best head: the axis of the vote, or the answer on it."""
@@ -100,8 +135,8 @@ class Deck(LessonDeck):
     def gain_picture(self) -> Picture:
         """BERT-base's gains over the best fixed distance, as printed."""
         gains = lesson06.printed_gains()
-        first, *_, last = gains
-        most, least = (signed_gain(gains[name], 1) for name in (first, last))
+        first, *_, low, last = gains
+        most, less, least = (signed_gain(gains[name], 1) for name in (first, low, last))
         cases = [row.n for row in published_table_1().values() if row.relation in gains and row.n]
         figure = gain_figure(
             {"BERT-base, best of 288": {_plain(name): gain for name, gain in gains.items()}},
@@ -110,8 +145,8 @@ class Deck(LessonDeck):
         figure.axes[0].set_xlabel("points above the best distance")  # the names leave no room for more
         return figure_picture(
             figure,
-            f"The {len(gains)} rows of the paper's table, by the output of the authors' code (Clark et al. 2019); {min(cases):,} to {max(cases):,} "
-            f"cases a relation, no intervals. Most: {first} {most} points; least of these: {last} {least}.",
+            f"For all but {last} ({least} points): the others gain {less} to {most}. The {len(gains)} rows of the paper's table, by the output of the "
+            f"authors' code (Clark et al. 2019); {min(cases):,} to {max(cases):,} cases a relation, no intervals.",
         )
 
     def best_picture(self, *, voted: bool) -> Picture:
@@ -168,8 +203,8 @@ class Deck(LessonDeck):
         weights, norms, layer = self._in_base()
         return figure_picture(
             layer_curves(curves, ylabel="share of [SEP]", size=(9.8, 3.8), font_size=18),
-            f"[SEP] in BERT-base (Kobayashi et al. 2020, read off a figure): {weights} of the weights in layer {layer}, "
-            f"{norms} of what is added.",
+            f"[SEP] in BERT-base (Kobayashi et al. 2020, read off a figure): {weights} of the weights in layer {layer}, but {norms} of the "
+            "summed lengths of what the tokens hand over.",
         )
 
     def said_share(self) -> str:
@@ -183,8 +218,8 @@ class Deck(LessonDeck):
         layer = int(means["weight"][sink].argmax())
         weight, norm = (one[sink][layer] / sum(one[kind][layer] for kind in KINDS) for one in means.values())
         return (
-            f"In {self.subject} the same is true of `[{sink.upper()}]`, the mark at the {'beginning' if sink == 'cls' else 'end'}: "
-            f"**{weight:.2f}** of the weights in layer {layer + 1}, **{norm:.2f}** of what is added (n = {found.n} texts)."
+            f"In {self.subject} the same is true of `[{sink.upper()}]`, the mark {'at the beginning' if sink == 'cls' else 'after each text'}: "
+            f"**{weight:.2f}** of the weights in layer {layer + 1}, but **{norm:.2f}** of the summed lengths (n = {found.n} texts)."
         )
 
     def answer(self) -> Picture:
@@ -206,5 +241,5 @@ class Deck(LessonDeck):
                     "BERT-base, of what is added": Estimate(float(norms)),
                 },
             },
-            f"Not by itself. dobj: objects of verbs (Clark et al. 2019). Row 2: 25 cases, simulated. [SEP] in layer {layer} (Kobayashi et al. 2020).",
+            f"dobj: objects of verbs (Clark et al. 2019). Row 2: 25 cases, simulated. [SEP] in layer {layer} (Kobayashi et al. 2020).",
         )

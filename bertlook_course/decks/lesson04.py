@@ -184,7 +184,7 @@ class Deck(LessonDeck):
                 "zeroing",
                 turn,
                 None,
-                f"They turn {sep:.3f}° without a [SEP], {other:.3f}° without another token. BERT-base: not published.",
+                f"They turn {sep:.3f}° without a [SEP], {other:.3f}° without another token (a word, not [CLS] and not punctuation). BERT-base: not published.",
             ),
         )
 
@@ -328,12 +328,10 @@ class Deck(LessonDeck):
 
     def said_answer(self) -> str:
         """How many rows came out."""
-        one = "" if self.stands_in else " (length and gradient are not independent)"
-        said = f"**Resting: {self.rests.count('yes')} of {len(self.rests)} predictions hold**{one}. **Side effect:** {self.spread} "
-        if self.rests[-2:] != ["yes", "no"]:
-            return said + "Name the measure and the layer."
-        far = self._there("zeroing", turn)[0]
-        return f"{said}Without `[SEP]` the others turn {far:.1f} times as far, which is what *gathering* predicts."
+        return (
+            f"**Resting: {self.rests.count('yes')} of {len(self.rests)} predictions hold**, but all of them depend on the length of one vector. "
+            f"**Side effect:** {self.spread}"
+        )
 
     @cached_property
     def from_sep(self) -> tuple[np.ndarray, np.ndarray]:
@@ -365,11 +363,13 @@ class Deck(LessonDeck):
         gathers = "less likely" if own >= 0.5 else "not excluded"
         return answer_picture(
             {
-                f"{'Little' if unit[0] < 0.5 else 'Not little'} comes from it for its weight.": {
+                f"[SEP] adds {'little' if unit[0] < 0.5 else 'a fair amount'} for all the weight it gets.": {
                     f"[SEP]'s weight, layer {self.resting + 1}": Estimate(weight),
                     "[SEP]'s part of what is added": Estimate(added),
                 },
-                "Not nothing: others turn without it." if sep > other else "No more than from elsewhere.": {
+                "But not nothing: without it the other tokens turn."
+                if sep > other
+                else "Without it the others turn no further than without another token.": {
                     "turn without a [SEP]": Estimate(sep, after="°"),
                     "turn without another token": Estimate(other, after="°"),
                 },
@@ -378,8 +378,8 @@ class Deck(LessonDeck):
                     f"BERT-base, layer {self.base_layer + 1}": Estimate(self.own_in_base),
                 },
             },
-            f"Rows 1 and 2: {self.subject}, n = {self.n_texts} texts. A unit of weight on [SEP] turns the others {Estimate(*unit)} times as far as "
-            "one elsewhere does.",
+            f"Rows 1 and 2: {self.subject}, n = {self.n_texts} texts. Per unit of weight, [SEP] turns the others {Estimate(*unit)} times as far as "
+            "another token does.",
             model=self.mark or "",
         )
 

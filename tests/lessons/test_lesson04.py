@@ -191,7 +191,7 @@ def test_the_second_sink_is_each_models_own_with_its_share_by_weight_and_by_norm
     monkeypatch.setattr(pictures, "collect_evidence", lambda *_: cls)
     said = words_of(pictures.second_sink_picture(deck))
     assert (
-        "in layer 2 of somebody the vector of [CLS] is 0.10 times as long as the others' (0.50 of the weights, 0.09"
+        "in layer 2 of somebody the vector of [CLS] is 0.10 times as long as a word's (0.50 of the weights, 0.09"
         in said
     )
     assert "Not everywhere" in said and "in layer 1 of the specimen the vector of [SEP] is 1.00 times" in said

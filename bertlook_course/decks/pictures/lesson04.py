@@ -124,7 +124,7 @@ def turned_picture(weights: np.ndarray, values: np.ndarray) -> Picture:
     shares = [f"{100 * weight:.0f} %" for weight in weights]
     names = [f"token {k + 1}, {share} of the weight" for k, share in enumerate(shares)]
     figure, turned = turn_figure(weights[:, None] * values, names)
-    said = f"Token 3 gets {shares[-1]} of the weight. Without its value the output turns by {turned:.0f} degrees: its vector is short."
+    said = f"Token 3 gets {shares[-1]} of the weight. Without its value the output turns by only {turned:.0f} degrees, because its vector is short."
     return figure_picture(figure, said)
 
 
@@ -296,7 +296,7 @@ def second_sink_picture(deck: Deck) -> Picture:
         }
         short.append(length < 0.25)
         said.append(
-            f"in layer {layer + 1} of {subject(model)} the vector of {SINKS[kind]} is {length:.2f} times as long as the others' "
+            f"in layer {layer + 1} of {subject(model)} the vector of {SINKS[kind]} is {length:.2f} times as long as a word's "
             f"({weights[0][layer]:.2f} of the weights, {added[0][layer]:.2f} of what is added)"
         )
     answer = f"{'Yes' if all(short) else 'Not everywhere'}: {'; '.join(said)}. Bands: 95 %, n = {deck.n_texts} texts."
