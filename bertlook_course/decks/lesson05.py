@@ -243,7 +243,7 @@ class Deck(LessonDeck):
         found = {self.name: self.fractions[LONG], "random twin": self.twin_fractions}
         shares |= {name: fractions.mean[USEFUL].sum() for name, fractions in found.items()}
         rows = [[name, Estimate.per_cent(share, after=" %")] for name, share in shares.items()]
-        caption = f"B fits the figure; the text names heterogeneous only. An upper bound. Kovaleva et al. 2019; ours: n = {self.n_pairs} pairs."
+        caption = f"B fits the figure; the text names heterogeneous only. Kovaleva et al. 2019; ours: n = {self.n_pairs} pairs."
         return table_bars(TextTable(["whose maps", "useful"], rows, caption))
 
     def answer(self, confusion: np.ndarray) -> Picture:

@@ -370,7 +370,7 @@ class Deck(LessonDeck):
             }
 
         some = (
-            f"{len(self.winners)} of {len(self.scored)} relations have a head that beats distance."
+            f"{len(self.winners)} of {len(self.scored)}: a head beats distance (here: objects)."
             if self.winners
             else "For no relation does a head surely beat distance."
         )
@@ -378,12 +378,12 @@ class Deck(LessonDeck):
             {
                 "No head finds all governors.": row(whole, "all"),
                 some: row(dobj, "dobj"),
-                "On few cases luck looks like knowledge.": {
+                "With few cases, luck can win.": {
                     f"random twin, {rare.relation} (n = {rare.n})": share(rare.twin_in_sample),
                     "random twin, on the other half": share(rare.twin, rare.twin_low, rare.twin_high),
                 },
             },
-            f"Per cent of governors found; row 2: objects. {self._others()}",
+            f"Per cent of governors found. {self._others()}",
         )
 
     def _others(self) -> str:
