@@ -39,7 +39,7 @@ def errata_picture() -> Picture:
         figure,
         "BERT-base, layer means of Clark et al. 2019, Figure 2. To [SEP], over half: layers "
         f"{', '.join(layers(sep > 0.5))}. [SEP] to [SEP], over .9: layers {over}. "
-        f"Layer 1 to [CLS]: {cls[0]:.2f}.",
+        f"To [CLS]: {cls[0]:.2f} in layer 1, {cls[1]:.2f} in layer 2, {cls[2]:.2f} in layer 3.",
     )
 
 
@@ -95,14 +95,15 @@ def order_pictures() -> dict[str, Picture]:
     bound = 1.96 * (plain.deviation + shuffled.deviation) / np.sqrt(plain.n)
     beyond, most = int((np.abs(change) > bound).sum()), int(np.abs(change).argmax())
     largest = f"{change[most]:+.2f} nats from {plain.mean[most]:.2f}"
-    broader = ", ".join(layers(change > 0.05)) or "none"
+    broader, narrower = (", ".join(layers(moved)) or "none" for moved in (change > 0.05, change < -0.01))
     tokens = " to ".join(f"{np.exp(of.mean[most]):.1f}" for of in (plain, shuffled))
     levels = {"BERT-base (published)": plain.mean, "words shuffled (published)": shuffled.mean}
     curve = {"BERT-base (published): shuffled minus as they are": (change, change - bound, change + bound)}
     return {
         "both": figure_picture(
             interval_curves({}, published=levels, ylabel="entropy, nats"),
-            f"As before, but a little broader in layers {broader} (in {most + 1}, {tokens} tokens); n = {plain.n:,} sentences of SST-2. {_RELEASED}",
+            f"Mostly as before: broader in layers {broader} (in {most + 1}, from {tokens} tokens), narrower in {narrower}; "
+            f"n = {plain.n:,} (SST-2). {_RELEASED}",
         ),
         "the difference": figure_picture(
             interval_curves(curve, baseline=("no change", 0), ylabel="nats", ylim=(-0.1, 0.25)),

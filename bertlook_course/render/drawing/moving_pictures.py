@@ -295,8 +295,8 @@ def render_head_steps(
     )
     scores, weights, most = head.scores, head.weights, int(head.weights.argmax())
     what = (
-        f"One head, for {head.who}. Its query meets the keys of {n} tokens; the scores are {scores.min():.0f} to {scores.max():.0f}. "
-        f"Division by the root of {size} and the softmax make them weights; {quoted(tokens[most])} gets most, "
+        f"One head, for {head.who}. Its query meets the keys of {n} tokens; the dot products are {scores.min():.0f} to {scores.max():.0f}. "
+        f"Divided by the root of {size} they are scores, and the softmax makes them weights; {quoted(tokens[most])} gets most, "
         f"{percent(weights[most])}. The values, averaged by the weights, are carried back to {stream.shape[1]} numbers and "
         f"added to the vector of {head.who}."
     )

@@ -192,7 +192,7 @@ def _best_for_patterns(seen) -> dict[str, np.ndarray]:
         ("previous", "previous"),
         ("same word", "same_word"),
         ("other text", "same_word_across"),
-        ("rest of word", "within_word"),
+        ("rest", "within_word"),
         ("[SEP]", "delimiter"),
         ("bag", "bag_of_words"),
     ):
