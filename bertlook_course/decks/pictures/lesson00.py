@@ -119,7 +119,7 @@ def ledger_line_picture() -> Picture:
     y = 190.0
     callouts = (
         (430, 50, "grey square: its random twin,", "the same shape, untrained", 430, y - 12, "end"),
-        (695, 50, "bar: 95 % interval;", "19 of 20 contain the true value", 690, y - 5, "start"),
+        (662, 50, "bar: 95 % interval;", "19 of 20 contain the true value", 690, y - 5, "start"),
         (
             520,
             300,
