@@ -323,7 +323,7 @@ class Deck(LessonDeck):
         low, high = self.fit_interval
         return figure_picture(
             prediction_figure(self.predictions, size=(9.8, 3.7)),
-            f"{self.how_well}: over {self.n_heads} heads, slope and cost correlate with {self.fit[self.name]:.2f} [{low:.2f}, {high:.2f}] in {self.subject}, "
+            f"{self.how_well}: over {self.n_heads} heads, predicted and true cost correlate with {self.fit[self.name]:.2f} [{low:.2f}, {high:.2f}] in {self.subject}, "
             f"with {self.fit['random twin']:.2f} in the twin. A head on the line is predicted exactly; the head farthest from it is named. "
             f"{self.n_texts} sentences; each panel has its own scale.",
         )
@@ -426,7 +426,7 @@ class Deck(LessonDeck):
                     "baseline: at random": nats(added["random"]),
                 },
             },
-            f"{self.how_well}: slope and cost correlate with {self.fit[self.name]:.2f} ({self.n_texts} sentences); {beaten}. {sure}. Whether the slope "
+            f"{self.how_well}: predicted and true cost correlate with {self.fit[self.name]:.2f} ({self.n_texts} sentences); {beaten}. {sure}. Whether the slope "
             f"beats “top layers first” is not tested; random: mean of {lesson11.DRAWS} orders.",
             model=self.name,
         )
