@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -53,6 +51,7 @@ class Deck(LessonDeck):
         Distances and what the rule for labels asks for, of the model beside it on its texts.
     """
 
+    choice = "the map{rows} starts from the map of {others} others"  # no head is chosen: the other texts only give the place where the map starts
     lesson = "09"
 
     def __init__(self, encoder, twin, beside=None):
@@ -348,15 +347,6 @@ class Deck(LessonDeck):
         if self.other is not None and short_title(self.beside) == "MiniLM":
             said += "; for MiniLM two hold"
         return f"{said}: `{self.claims_command}`."
-
-    def said_of_the_map(self, drawn: Picture) -> Picture:
-        """The picture of claims. No head is chosen for the map: the other texts only give the place where it starts."""
-        said = re.sub(
-            r"heads and layers( of row \d+)? chosen on (\S+) others",
-            r"the map\1 starts from the map of \2 others",
-            drawn.caption,
-        )
-        return replace(drawn, caption=said)
 
     def added_cosines(self, text: str = SENTENCE) -> tuple:
         """The model's attention on a text, for each token the cosine of what the two nearest heads add to it, and the mean of all other pairs."""

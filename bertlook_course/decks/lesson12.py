@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +34,7 @@ N_LOWEST = 10  # heads with the lowest scores, named in the picture
 class Deck(Ranks):
     """The slides of lesson 12; see `Ranks` for its arguments."""
 
+    choice = "heads were chosen and regressions fitted on {others} others"  # no layer is chosen
     # ---- published scores of heads ------------------------------------------------------------------------
 
     limits = staticmethod(keyword_limits)
@@ -159,15 +158,6 @@ class Deck(Ranks):
             f"{'Yes, a little' if after.auc > before.auc and after.f1 > before.f1 else 'Not clearly'}: AUC {after.auc:.2f} against "
             f"{before.auc:.2f}, F1 {after.f1:.2f} against {before.f1:.2f}. {len(taught[0].losses)} passes over {self.train.n_texts} texts; scored on {self.test.n_texts} others.",
         )
-
-    def said_of_the_choice(self, drawn: Picture) -> Picture:
-        """The picture of claims. No layer is chosen here, and what every row rests on was chosen or fitted on the other half."""
-        said = re.sub(
-            r"heads and layers( of row \d+)? chosen on (\S+) others",
-            f"heads were chosen and regressions fitted on {self.train.n_texts} others",
-            drawn.caption,
-        )
-        return replace(drawn, caption=said)
 
     def verdict_count(self) -> str:
         """Whether all heads together add to the rules, and how many claims hold."""

@@ -111,11 +111,12 @@ class Deck(LessonDeck):
             for at in (difference.argmin(), difference.argmax())
         )
         unsure = int(self.unsure.sum())
+        tiny = bool((~self.unsure & (np.abs(difference) < 0.005)).any())  # printed as 0.00
         return figure_picture(
             heat_figure({"negation minus control": difference}, numbers=True, framed=self.unsure),
             f"Blue: more for negation, most {most} ({difference.max():+.3f} nats); brown: more for the control, most {least} "
-            f"(−{abs(difference.min()):.3f}). Framed: the 95 % interval contains 0 ({unsure} of {self.n_heads} heads). The cells are rounded: some differences "
-            f"are surely not 0, but below 0.005 nats. {THREE_ROUNDS.capitalize()}, {self.n_texts} sentences.",
+            f"(−{abs(difference.min()):.3f}). Framed: the 95 % interval contains 0 ({unsure} of {self.n_heads} heads). {'The cells are rounded: some differences are surely not 0, but below 0.005 nats. ' * tiny}"
+            f"{THREE_ROUNDS.capitalize()}, {self.n_texts} sentences.",
         )
 
     @property

@@ -22,6 +22,7 @@ from ...claims import FAILS, HOLDS
 from ..drawing.layout import broken_lines
 from ..drawing.marks import MODELS, marks_of
 from ..results.claims import (
+    CHOICE,
     claim_table,
     counts_by_row,
     model_name,
@@ -45,7 +46,7 @@ class ClaimPicture(Picture):
         return self.numbers[0]._repr_mimebundle_()
 
 
-def claim_picture(verdicts: Sequence) -> Picture:
+def claim_picture(verdicts: Sequence, choice: str = CHOICE) -> Picture:
     """One row a claim: its interval and the random twin's beside the line that the claim needs, and the verdict.
 
     What the claim needs is shaded. Each row has a scale of its own, larger values to the right. Of a claim that could not be measured nothing
@@ -55,6 +56,8 @@ def claim_picture(verdicts: Sequence) -> Picture:
     ----------
     verdicts : sequence of Verdict
         From `bertlook_course.claims.decide` or `decide_lesson`. `claim_table` of them goes along.
+    choice : str, optional
+        What the caption says of the choice on other inputs; ``{rows}`` and ``{others}`` are filled in.
 
     Raises
     ------
@@ -74,7 +77,7 @@ def claim_picture(verdicts: Sequence) -> Picture:
     twins = [row for row, verdict in enumerate(verdicts, 1) if has_twin(verdict)]
     where = rows_named(" of row", twins, verdicts)
     caption = (
-        f"{counts_by_row(verdicts)} A claim needs a value in the shaded part; each row has its own scale. Bar: "
+        f"{counts_by_row(verdicts, choice)} A claim needs a value in the shaded part; each row has its own scale. Bar: "
         f"{model_name(verdicts)}, 95 % interval{f'; grey square{where}: random twin' * bool(twins)}."
     )
     return ClaimPicture(

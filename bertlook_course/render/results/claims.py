@@ -151,14 +151,20 @@ def _footnote(verdict) -> str:
     )
 
 
-def counts_sentence(verdicts: Sequence, unit: str = "inputs", whose: str = "") -> str:
-    """How many inputs report, and how many chose heads and layers, or those of some rows; a range where the claims differ."""
+CHOICE = "heads and layers{rows} chosen on {others} others"
+
+
+def counts_sentence(verdicts: Sequence, unit: str = "inputs", whose: str = "", choice: str = CHOICE) -> str:
+    """How many inputs report, and how many chose heads and layers, or those of some rows; a range where the claims differ.
+
+    ``choice`` says what was chosen, with ``{others}`` for how many did so and ``{rows}`` for the rows.
+    """
     reported = sorted({verdict.n for verdict in verdicts if verdict.n})
     chose = sorted({verdict.n_choice for verdict in verdicts if verdict.n and verdict.n_choice})
     if not reported:
         return ""
-    choice = f"; heads and layers{whose} chosen on {_span(chose)} others" if chose else ""
-    return f"n = {_span(reported)} {unit}{choice}."
+    chosen = f"; {choice.format(rows=whose, others=_span(chose))}" if chose else ""
+    return f"n = {_span(reported)} {unit}{chosen}."
 
 
 def counted_units(verdicts: Sequence) -> str:
@@ -173,15 +179,17 @@ def counted_units(verdicts: Sequence) -> str:
     return joined(sorted(found) or ["inputs"], "or")
 
 
-def counts_by_row(verdicts: Sequence) -> str:
+def counts_by_row(verdicts: Sequence, choice: str = CHOICE) -> str:
     """`counts_sentence` on the course's own corpora; row by row where they count different things."""
     units = [counted_units([one]) for one in verdicts]
     if len({unit for unit, one in zip(units, verdicts) if one.n}) < 2:
         chose = [number for number, one in enumerate(verdicts, 1) if one.n and one.n_choice]
-        return counts_sentence(verdicts, counted_units(verdicts), rows_named(" of row", chose, verdicts))
+        return counts_sentence(
+            verdicts, counted_units(verdicts), rows_named(" of row", chose, verdicts), choice
+        )
     rows: dict[str, list[int]] = {}
     for number, (unit, one) in enumerate(zip(units, verdicts), 1):
-        rows.setdefault(counts_sentence([one], unit), []).append(number)
+        rows.setdefault(counts_sentence([one], unit, choice=choice), []).append(number)
     return " ".join(f"{rows_named('Row', which, verdicts)}: {said}" for said, which in rows.items() if said)
 
 
