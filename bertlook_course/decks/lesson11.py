@@ -415,15 +415,15 @@ class Deck(LessonDeck):
                     f"layer {gap + 1}, widest of {len(more)} gaps": nats(self.layer_cost[gap]),
                     "its heads, summed": nats(self.head_sum[gap]),
                 },
-                "40 % off: the order by slope beats a random one."
+                "40 % off: the order by Iₕ beats a random one."
                 if added["worst"] < added["orders"].min()
-                else "40 % off: the order by slope is no better than a random one.": {
+                else "40 % off: the order by Iₕ is no better than a random one.": {
                     "least important": nats(added["worst"]),
                     "baseline: top layers": nats(self.from_above),
                     "baseline: at random": nats(added["random"]),
                 },
             },
-            f"{self.how_well}: predicted and true cost correlate with {self.fit[self.name]:.2f} ({self.n_texts} sentences); {beaten}. {sure}. Whether the slope "
+            f"{self.how_well}: predicted and true cost correlate with {self.fit[self.name]:.2f} ({self.n_texts} sentences); {beaten}. {sure}. Whether the order by Iₕ "
             f"beats “top layers first” is not tested; random: mean of {lesson11.DRAWS} orders.",
             model=self.name,
         )
