@@ -15,7 +15,7 @@ from .assets import mime_bundle
 from .chosen_head import refuse_unknown
 from .drawing.difference import check_same_text
 from .drawing.inputs import given_attention
-from .head_map import HeadMap, Measure, default_measures
+from .head_map import HeadMap, Measure, default_measures, page_rules
 from .head_view import LEVELS, QUANTITIES, STYLES, HeadView
 from .links import link_heads, link_traits
 
@@ -318,14 +318,14 @@ class HeadExplorer(ipywidgets.VBox):
     def in_page(self) -> dict[str, object] | None:
         """What a page that holds the same model needs to answer a new text in Python's place; None where it cannot.
 
-        It takes the usual measures of the map, and keeps arrays; a function of one's own it cannot call.
+        It takes the measures of the menu, and keeps arrays; a function of one's own it cannot call.
         """
-        usual = default_measures()
-        own = [measure for name, measure in self.measures.items() if measure is not usual.get(name)]
-        if any(map(callable, own)) or self.minus is not None or self._extract is not _extract_attention:
+        rules = page_rules(self.measures)
+        own = [name for name, measure in self.measures.items() if callable(measure) and name not in rules]
+        if own or self.minus is not None or self._extract is not _extract_attention:
             return None
         views = {"map": self.head_map, "view": self.head_view}
-        return self.text_box.page_request(self.encoder, views, norms=bool(self.head_view.norms))
+        return self.text_box.page_request(self.encoder, views, norms=bool(self.head_view.norms), rules=rules)
 
     def _repr_mimebundle_(self, **kwargs):
         heads, view = self.head_map.picture(), self.head_view.picture()

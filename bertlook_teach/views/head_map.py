@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from dataclasses import dataclass
 
 import anywidget
 import numpy as np
@@ -19,42 +19,59 @@ from .drawing.pictures import Picture
 Measure = Callable[[object], np.ndarray]
 
 
-@cache
-def _usual() -> Mapping[str, Measure]:
-    """Made once, so that a view can tell them from measures of somebody's own by what they are."""
-    from ..measures import surface
+@dataclass(frozen=True)
+class MenuMeasure:
+    """A measure as data, so that a page without Python can take it too, of a text typed there (`ruleOf` in the press's traits.js).
 
-    return {
-        "to the previous token": lambda attention: surface.offset_attention(attention, -1),
-        "to the next token": lambda attention: surface.offset_attention(attention, 1),
-        "to itself": lambda attention: surface.offset_attention(attention, 0),
-        "to [CLS]": lambda attention: surface.special_token_attention(attention, "cls"),
-        "to [SEP]": lambda attention: surface.special_token_attention(attention, "sep"),
-        "entropy (nats)": surface.attention_entropy,
-    }
+    ``rule`` is ``"offset"`` with the distance of the key, ``"to"`` with a kind of token as `token_masks` names it, or ``"entropy"``.
+    """
+
+    rule: str
+    of: int | str | None = None
+
+    def __call__(self, attention) -> np.ndarray:
+        from ..measures import surface
+
+        if self.rule == "offset":
+            return surface.offset_attention(attention, self.of)
+        if self.rule == "to":
+            return surface.special_token_attention(attention, self.of)
+        if self.rule == "entropy":
+            return surface.attention_entropy(attention)
+        raise ValueError(
+            f"a measure of the menu is an 'offset', 'to' a kind of token, or 'entropy'; got {self.rule!r}."
+        )
+
+    def has_meaning(self, attention) -> bool:
+        """Whether this attention has such a number: no next token in a decoder, no neighbours among the patches of an image, no place in
+        one text where queries and keys are two, no [CLS] or [SEP] where there is none."""
+        from ..measures import surface
+
+        if self.rule == "offset":
+            apart = attention.key_tokens is not None or (self.of != 0 and attention.grid is not None)
+            return not apart and not (self.of > 0 and attention.causal)
+        return self.rule != "to" or bool(surface.token_masks(attention)[self.of].any())
+
+
+# The menu of a head map, here and in a page; a measure of these kinds needs only its line.
+MENU = {
+    "to the previous token": MenuMeasure("offset", -1),
+    "to the next token": MenuMeasure("offset", 1),
+    "to itself": MenuMeasure("offset", 0),
+    "to [CLS]": MenuMeasure("to", "cls"),
+    "to [SEP]": MenuMeasure("to", "sep"),
+    "entropy (nats)": MenuMeasure("entropy"),
+}
 
 
 def default_measures(attention=None) -> dict[str, Measure]:
-    """Where heads look on average over the tokens, each with its unit in its name.
+    """Where heads look on average over the tokens, each with its unit in its name; of an ``attention`` those that have a meaning there."""
+    return {name: one for name, one in MENU.items() if attention is None or one.has_meaning(attention)}
 
-    With an ``attention``, only those that have a meaning for it: no next token in a decoder, no neighbours among the patches of an
-    image, no place in one text where queries and keys are two, no [CLS] or [SEP] where there is none.
-    """
-    from ..measures import surface
 
-    measures = dict(_usual())
-    if attention is None:
-        return measures
-    masks = surface.token_masks(attention)
-    cross, grid = attention.key_tokens is not None, attention.grid is not None
-    meaningless = {
-        "to the previous token": cross or grid,
-        "to the next token": cross or grid or attention.causal,
-        "to itself": cross,
-        "to [CLS]": not masks["cls"].any(),
-        "to [SEP]": not masks["sep"].any(),
-    }
-    return {name: measure for name, measure in measures.items() if not meaningless.get(name)}
+def page_rules(measures: Mapping[str, object]) -> dict[str, list]:
+    """What a page takes the named measures by: those of the menu, as JSON."""
+    return {name: [one.rule, one.of] for name, one in measures.items() if isinstance(one, MenuMeasure)}
 
 
 class HeadMap(ChosenHead, anywidget.AnyWidget):

@@ -136,7 +136,7 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
     from bertlook_teach import extract_attention
     from bertlook_teach.measures import value_norms
     from bertlook_teach.model import output_projection
-    from bertlook_teach.views import default_measures
+    from bertlook_teach.views import default_measures, page_rules
 
     for text, pair in (
         (TEXT, None),
@@ -147,14 +147,16 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
         ),
     ):
         attention = extract_attention(specimen, text, pair, vectors=True)
-        asked = """async ([text, pair]) => {
+        asked = """async ([text, pair, rules]) => {
           const model = await OPENED, run = model.run(text, pair, { norms: true });
-          const { MEASURES, mapTraits, viewTraits } = bertlookTraits, names = Object.keys(MEASURES);
-          const map = mapTraits(run, names, [6, 6]), view = viewTraits(run, [6, 6]);
+          const { mapTraits, viewTraits } = bertlookTraits, names = Object.keys(rules);
+          const map = mapTraits(run, names, rules, [6, 6]), view = viewTraits(run, [6, 6]);
           const list = (data, kind) => [...new kind(data.buffer)];
           return { names, ranges: map.ranges, map: list(map.data, Float32Array), view: list(view.data, Uint16Array), norms: list(view.norms, Float32Array), texts: view.texts };
         }"""
-        found = live.page.evaluate(asked.replace("OPENED", OPENED), [text, pair])
+        found = live.page.evaluate(
+            asked.replace("OPENED", OPENED), [text, pair, page_rules(default_measures())]
+        )
         explorer = HeadExplorer(specimen, text, pair)
         assert found["names"] == list(default_measures()) == explorer.head_map.measures
         n = len(attention.tokens)

@@ -56,13 +56,14 @@ def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
     """The playground and the weights of the models that it computes with."""
     from bertlook_course.widgets import NeuronView, RecordedView
     from bertlook_teach.model import SHIPPED, extract_attention, load_encoder, load_recording
-    from bertlook_teach.views import HeadMap, HeadView, default_measures
+    from bertlook_teach.views import HeadMap, HeadView, default_measures, page_rules
 
     from ...pages import engine_source, live_views, page_model, precision_note
 
     encoder, recording = load_encoder("specimen"), load_recording("bert-base-uncased")
     attention = extract_attention(encoder, FIRST, vectors=True)
-    maps = HeadMap({name: measure(attention) for name, measure in default_measures().items()})
+    measures = default_measures()
+    maps = HeadMap({name: measure(attention) for name, measure in measures.items()})
     recorded = RecordedView(recording, sentence=FIRST)
     views = [maps, HeadView(attention, bits=16), recorded, NeuronView(attention)]
     styles, live = live_views(views, alone=[2], controls=_MENUS, kept=())  # its address is its own
@@ -90,6 +91,7 @@ def playground_files(there: frozenset[str]) -> dict[str, str | bytes]:
         live,
         f'<script id="recorded-texts" type="application/json">{_json(texts)}</script>',
         f'<script id="models" type="application/json">{_json(told)}</script>',
+        f'<script id="rules" type="application/json">{_json(page_rules(measures))}</script>',
         f"<script>\n{engine_source()}\n</script>",
         f"<script>\n{site_file('playground.js')}\n</script>",
     ]

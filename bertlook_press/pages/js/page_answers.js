@@ -68,7 +68,7 @@ globalThis.bertlookPageAnswers = (host) => {
   const pairOf = (pair) => (pair?.get("value").trim() ? pair.get("value") : null);
 
   function answer(given) {
-    const { norms, most, note, places } = given;
+    const { norms, most, note, places, rules } = given;
     const { text, pair, message, map, view, neurons, lenses, bench, hidden, pattern, wrong, said } = Object.fromEntries(Object.entries(places).map(([name, id]) => [name, modelOf(id)]));
     const say = (words) => speak(message, words), panel = [...new Set([map, view, neurons, lenses, bench, hidden, message, wrong, said])].filter(Boolean);
     for (const model of panel) panels.set(model, panel);
@@ -92,7 +92,7 @@ globalThis.bertlookPageAnswers = (host) => {
         if (run.n > most) throw new Error(`The text is ${run.n} wordpieces long; the lenses are computed for at most ${most}.`);
         const shape = (map ?? neurons ?? lenses).get("shape"), { mapTraits, viewTraits, neuronTraits, lensTraits } = globalThis.bertlookTraits;
         return () => {
-          if (map) tell(map, mapTraits(run, map.get("measures"), shape, map));
+          if (map) tell(map, mapTraits(run, map.get("measures"), rules, shape, map));
           if (view) tell(view, viewTraits(run, shape));
           if (neurons) tell(neurons, neuronTraits(run, shape));
           if (lenses) tell(lenses, lensTraits(run, note, lenses));

@@ -25,33 +25,32 @@ globalThis.bertlookTraits = (() => {
     };
   }
 
-  // What one weight adds to a measure, as bertlook_teach/measures/surface.py takes it; a mean over the tokens in the end.
-  const MEASURES = {
-    "to the previous token": (share, i, j) => (j === i - 1 ? share : 0),
-    "to the next token": (share, i, j) => (j === i + 1 ? share : 0),
-    "to itself": (share, i, j) => (j === i ? share : 0),
-    "to [CLS]": (share, i, j, tokens) => (tokens[j] === "[CLS]" ? share : 0),
-    "to [SEP]": (share, i, j, tokens) => (tokens[j] === "[SEP]" ? share : 0),
-    "entropy (nats)": (share) => (share > 0 ? -share * Math.log(share) : 0),
-  };
+  // What one weight adds to a measure, by the rule of a MenuMeasure in bertlook_teach/views/head_map.py; a mean over the tokens in the end.
+  const kindOf = (token, special) => (special ? (token === "[CLS]" ? "cls" : "sep") : token === "." || token === "," ? "punct" : "other");
+  function ruleOf([rule, of], { tokens, special }) {
+    if (rule === "entropy") return (share) => (share > 0 ? -share * Math.log(share) : 0);
+    if (rule === "offset") return (share, i, j) => (j - i === of ? share : 0);
+    const wanted = tokens.map((token, j) => kindOf(token, special[j]) === of);
+    return (share, i, j) => (wanted[j] ? share : 0);
+  }
 
-  function measure(name, { attention, tokens, n }) {
-    const values = new Float32Array(attention.length / (n * n));
+  function measure(rule, run) {
+    const { attention, n } = run, added = ruleOf(rule, run), values = new Float32Array(attention.length / (n * n));
     for (let at = 0; at < values.length; at++) {
       let sum = 0;
-      for (let i = 0, k = at * n * n; i < n; i++) for (let j = 0; j < n; j++, k++) sum += MEASURES[name](attention[k], i, j, tokens);
+      for (let i = 0, k = at * n * n; i < n; i++) for (let j = 0; j < n; j++, k++) sum += added(attention[k], i, j);
       values[at] = sum / n;
     }
     return values;
   }
 
-  // Measures that do not depend on the text (numbers of a corpus, say) stay as they are: `kept` is the map's model.
-  function mapTraits(run, names, [layers, heads], kept = null) {
+  // A measure without a rule does not depend on the text (numbers of a corpus, say) and stays as it is: `kept` is the map's model.
+  function mapTraits(run, names, rules, [layers, heads], kept = null) {
     const size = layers * heads, numbers = new Float32Array(names.length * size), ranges = [];
     const before = kept?.get("data");
     names.forEach((name, k) => {
-      if (MEASURES[name]) {
-        const values = measure(name, run);
+      if (rules[name]) {
+        const values = measure(rules[name], run);
         numbers.set(values, k * size);
         ranges.push([Math.min(0, ...values), Math.max(...values)]);
       } else {
@@ -237,5 +236,5 @@ globalThis.bertlookTraits = (() => {
     };
   }
 
-  return { MEASURES, mapTraits, viewTraits, neuronTraits, lensTraits, benchTraits, lossLine, lossCost, hiddenTraits, capital, percent };
+  return { mapTraits, viewTraits, neuronTraits, lensTraits, benchTraits, lossLine, lossCost, hiddenTraits, capital, percent };
 })();

@@ -3,6 +3,7 @@
   const byId = (name) => document.getElementById(name);
   const texts = JSON.parse(byId("recorded-texts").textContent);
   const known = JSON.parse(byId("models").textContent); // the models to choose from; one is read when something is asked of it
+  const rules = JSON.parse(byId("rules").textContent); // what the map's measures are taken by
   const say = (words) => (byId("said").textContent = words);
   const make = (tag, words, name = "") => Object.assign(document.createElement(tag), { textContent: words, className: name });
   const label = ([layer, head]) => `${layer + 1}-${head + 1}`;
@@ -32,7 +33,7 @@
     const { mapTraits, viewTraits, neuronTraits } = globalThis.bertlookTraits, shape = shapeNow();
     const [layer, head] = (wanted ?? chosen()).map((one, i) => Math.min(one, shape[i] - 1)), badge = engine.about.name === known[0].name ? "" : engine.about.title;
     wanted = null;
-    map.set({ ...mapTraits(run, map.get("measures"), shape), shape, layer, head });
+    map.set({ ...mapTraits(run, map.get("measures"), rules, shape), shape, layer, head });
     view.set({ ...viewTraits(run, shape), ...tokens, layer, head, badge });
     tokens = {};
     neurons.set({ ...neuronTraits(run, shape), layer, head, badge });
