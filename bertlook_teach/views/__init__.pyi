@@ -12,6 +12,8 @@ from .chosen_head import refuse_unknown as refuse_unknown
 from .drawing.attention import KEY_TITLE as KEY_TITLE
 from .drawing.attention import QUERY_TITLE as QUERY_TITLE
 from .drawing.attention import render_attention_grid as render_attention_grid
+from .drawing.captions import CAPTIONS as CAPTIONS
+from .drawing.captions import worded as worded
 from .drawing.difference import check_same_text as check_same_text
 from .drawing.difference import checked_difference as checked_difference
 from .drawing.difference import describe_difference as describe_difference
@@ -99,6 +101,7 @@ from .explorer import choice_menu as choice_menu
 from .head_map import HeadMap as HeadMap
 from .head_map import Measure as Measure
 from .head_map import default_measures as default_measures
+from .head_map import page_rules as page_rules
 from .head_view import FINE_UP_TO as FINE_UP_TO
 from .head_view import LEVELS as LEVELS
 from .head_view import PLAIN_UP_TO as PLAIN_UP_TO

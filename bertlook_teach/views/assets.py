@@ -7,6 +7,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+from .drawing.captions import CAPTIONS
 from .drawing.palette import for_views
 from .drawing.pictures import Picture
 
@@ -15,13 +16,14 @@ FOLDER = Path(__file__).parent / "js"
 
 @cache
 def module_source(view: str, folders: tuple[Path, ...] = (FOLDER,), inside: tuple[str, ...] = ()) -> str:
-    """One self-contained ES module: the palette, the shared drawing code, the views that this one holds, and the view.
+    """One self-contained ES module: the palette, the captions, the shared drawing code, the views that this one holds, and the view.
 
     anywidget hands a module to the browser as text, where an import of a neighbour file has no address to start
     from; so the files are joined here instead.
     """
     parts = [
         f"const PALETTE = {json.dumps(for_views(), sort_keys=True)};",
+        f"const CAPTIONS = {json.dumps(CAPTIONS, ensure_ascii=False)};",
         asset("core.js"),
         asset("save.js"),
         *(asset(f"{name}.js", folders).partition("\nexport default")[0] for name in inside),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .captions import worded
 from .inputs import as_array, checked_tokens
 from .sentences import TokensInView, percent
 
@@ -93,25 +94,28 @@ def describe_difference(
     """
     changes, tokens = checked_difference(changes, tokens)
     view = TokensInView(tokens=tokens, **view)
-    name, shown, pairs = f"{view.name}, after minus before", view.shown, view.pairs()
+    name, shown, pairs = worded("changed head", head=view.name), view.shown, view.pairs()
     if not shown:
-        return f"{name}: every token is special and hidden."
+        return worded("all hidden", head=name)
     up, down = max(pairs, key=lambda pair: changes[pair]), min(pairs, key=lambda pair: changes[pair])
     parts = []
-    for (query, key), word, counts in ((up, "more", changes[up] > 0), (down, "less", changes[down] < 0)):
+    for (query, key), gives, counts in (
+        (up, "gives more", changes[up] > 0),
+        (down, "gives less", changes[down] < 0),
+    ):
         if counts:
-            size = points(changes[query, key])
-            parts.append(f"{view.quoted(query)} gives {size} points {word} to {view.quoted(key, query)}")
+            pair = {"query": view.quoted(query), "key": view.quoted(key, query)}
+            parts.append(worded(gives, size=points(changes[query, key]), **pair))
     if not parts:
-        return f"{name}: nothing has changed{' between the tokens in view' * bool(view.hidden)}."
+        return worded("no change in view" if view.hidden else "no change", head=name)
     moved = sum(sum(abs(x) for x in changes[i].tolist()) for i in shown) / 2 / len(shown)
     said = [
-        f"{name}: {'; '.join(parts)}.",
-        f"On average {percent(moved)} of a {view.unit}'s weight has moved.",
+        worded("changes", head=name, changes="; ".join(parts)),
+        worded("moved", share=percent(moved), unit=view.unit),
     ]
     if view.hidden:
         mass = sum(float(changes[i, j]) for i in shown for j in view.hidden) / len(shown)
-        said.append(f"Special tokens are hidden; to them go {signed_points(mass)} points on average.")
+        said.append(worded("hidden change", size=signed_points(mass)))
     return " ".join(said)
 
 
@@ -126,24 +130,24 @@ def describe_token_difference(
     changes, tokens = checked_difference(changes, tokens)
     view = TokensInView(tokens=tokens, special=special)
     line = (changes[position] if side == "query" else changes[:, position]).tolist()
-    verb, preposition = ("looks", "at") if side == "query" else ("is looked at", "by")
+    does = "looks" if side == "query" else "is looked at"
     parts = []
     for sign, word in ((1, "more"), (-1, "less")):
         order = sorted(
             (j for j in range(len(line)) if sign * line[j] > 0), key=lambda j: (-sign * line[j], j)
         )
         if order:
-            unit = "" if parts else " points"
             named = ", ".join(
-                f"{view.quoted(j, position)} ({signed_points(line[j])}{unit if not i else ''})"
+                worded(
+                    "change" if parts or i else "first change",
+                    token=view.quoted(j, position),
+                    size=signed_points(line[j]),
+                )
                 for i, j in enumerate(order[:top])
             )
-            parts.append(f"{word} {preposition} {named}")
+            parts.append(worded(f"{does} {word}", others=named))
     name = view.quoted(position)
     if not parts:
-        return (
-            f"{name} {verb} {preposition} the same as before."
-            if side == "query"
-            else f"{name} {verb} as before."
-        )
-    return f"{name} {verb} {' and '.join(parts)}."
+        return worded(f"{does} unchanged", token=name)
+    changes = parts[0] if len(parts) == 1 else worded("two changes", first=parts[0], second=parts[1])
+    return worded(f"{does} changed", token=name, changes=changes)

@@ -1,6 +1,6 @@
 """Weighted norms in words: what a view says when it shows how long each contribution is, not how much weight it has.
 
-The JavaScript views build the same sentences (`views/js/core.js`); a browser test holds the two together.
+The JavaScript views build the same sentences (`views/js/core.js`), from the same words (`captions.py`); a browser test holds the two together.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .captions import worded
 from .inputs import as_array, checked_tokens
-from .sentences import TokensInView, clear_habit, number, percent
+from .sentences import TokensInView, clear_habit, number, other_tokens, percent
 
 
 def checked_norms(norms, tokens: Sequence[str]) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -69,23 +70,21 @@ def describe_norms(
     """
     norms, tokens = checked_norms(norms, tokens)
     view = TokensInView(tokens=tokens, **view)
-    name = f"{view.name}, norms"
+    name = worded("norms of head", head=view.name)
     if not view.shown:
-        return f"{name}: every token is special and hidden."
+        return worded("all hidden", head=name)
     query, key = max(view.pairs(), key=lambda pair: norms[pair])
     if norms[query, key] == 0:
-        return f"{name}: all are 0, so this head adds nothing here."
-    largest = number(norms[query, key])
-    sentences = [
-        f"{name}: the largest, {largest}, comes to {view.quoted(query)} from {view.quoted(key, query)}."
-    ]
+        return worded("no norms", head=name)
+    pair = {"query": view.quoted(query), "key": view.quoted(key, query)}
+    sentences = [worded("largest norm", head=name, length=number(norms[query, key]), **pair)]
     shares = {i: norms[i] / norms[i].sum() for i in view.shown if norms[i].sum() > 0}
     sentences.append(_source(shares, view))
     if view.hidden:
         mass = sum(share[j] for share in shares.values() for j in view.hidden) / len(shares)
-        sentences.append(f"Special tokens are hidden and give {percent(mass)}.")
+        sentences.append(worded("hidden give", share=percent(mass)))
     if longest is not None:
-        sentences.append(f"Drawn against {number(longest)}, the longest vector.")
+        sentences.append(worded("longest", length=number(longest)))
     return " ".join(sentences)
 
 
@@ -114,7 +113,7 @@ def describe_token_norms(
     line = norms[position] if side == "query" else norms[:, position]
     name, total = view.quoted(position), float(line.sum())
     if total == 0:
-        return f"{name} gets nothing: every norm is 0." if side == "query" else f"{name} gives nothing."
+        return worded("gets nothing" if side == "query" else "gives nothing", token=name)
 
     def amount(value: float) -> str:
         return number(value) + (f" ({percent(value / total)})" if side == "query" else "")
@@ -123,13 +122,13 @@ def describe_token_norms(
     named = [f"{view.quoted(j, position)} {amount(line[j])}" for j in order[:top]]
     rest = len(tokens) - len(named)
     if rest and side == "query":
-        named.append(f"{rest} other{'s' if rest > 1 else ''} {amount(sum(line[j] for j in order[top:]))}")
-    return f"{name} {'gets norms from' if side == 'query' else 'gives norms to'} {', '.join(named)}."
+        named.append(other_tokens(rest, amount(sum(line[j] for j in order[top:]))))
+    return worded("gets norms" if side == "query" else "gives norms", token=name, others=", ".join(named))
 
 
 def _source(shares, view: TokensInView) -> str:
     """Where a token's sum of norms comes from on average."""
     place, share = clear_habit(shares, view)
     if place is None:
-        return f"On average, the largest part of a {view.unit}'s sum is {percent(share)}."
-    return f"On average, {percent(share)} of a sum comes from {place}."
+        return worded("comes from nowhere", unit=view.unit, share=percent(share))
+    return worded("comes on average", share=percent(share), place=place)

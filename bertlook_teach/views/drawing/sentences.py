@@ -1,6 +1,6 @@
 """A sentence for every picture, computed from the data it shows.
 
-The JavaScript views build the same sentences (`views/js/core.js`); tests hold the two together.
+The JavaScript views build the same sentences (`views/js/core.js`), from the same words (`captions.py`); tests hold the two together.
 Shares print as whole per cent, which is also why 8 bits a weight are enough to draw from.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...model import head_label
+from .captions import worded
 from .inputs import checked_attention, checked_present, looks_special, special_tokens
 
 # Letters written from right to left, and the invisible marks that turn the direction of what follows.
@@ -85,7 +86,7 @@ class TokensInView:
         self.shown = [i for i in range(len(self.tokens)) if not (self.hide_special and self.special[i])]
         self.columns = [j for j in range(len(keys)) if not (self.hide_special and self.key_special[j])]
         self.hidden = [j for j in range(len(keys)) if self.hide_special and self.key_special[j]]
-        self.name = "This head" if self.head is None else f"Head {head_label(*self.head)}"
+        self.name = "This head" if self.head is None else worded("head", label=head_label(*self.head))
 
     def pairs(self) -> list[tuple[int, int]]:
         """Every query with every key that is drawn."""
@@ -93,7 +94,9 @@ class TokensInView:
 
     def quoted(self, position: int, beside: int | None = None) -> str:
         """A token in a sentence; "itself" where the one beside it is the same."""
-        return "itself" if position == beside else quoted(self.tokens[position], self.special[position])
+        return (
+            worded("itself") if position == beside else quoted(self.tokens[position], self.special[position])
+        )
 
     def quoted_key(self, position: int, query: int) -> str:
         """A key in a sentence beside its query."""
@@ -153,14 +156,14 @@ def describe_attention(
         tokens=tokens, head=head, special=special, hide_special=hide_special, unit=unit, **keys
     )
     if not view.shown or not view.columns:
-        return f"{view.name}: every token is special and hidden."
+        return worded("all hidden", head=view.name)
     query, key = max(view.pairs(), key=lambda pair: weights[pair])
-    share = percent(weights[query, key])
-    sentences = [f"{view.name}: {share} of {view.quoted(query)} goes to {view.quoted_key(key, query)}."]
+    pair = {"query": view.quoted(query), "key": view.quoted_key(key, query)}
+    sentences = [worded("largest weight", head=view.name, share=percent(weights[query, key]), **pair)]
     sentences.append(_habit(weights, view))
     if view.hidden:
         mass = sum(weights[i, j] for i in view.shown for j in view.hidden) / len(view.shown)
-        sentences.append(f"Special tokens are hidden and hold {percent(mass)}.")
+        sentences.append(worded("hidden hold", share=percent(mass)))
     return " ".join(sentences)
 
 
@@ -198,9 +201,14 @@ def describe_token(
     named = [f"{name(j, position, asks)} {percent(line[j])}" for j in order[:top]]
     rest = len(line) - len(named)
     if rest and side == "query":
-        named.append(f"{rest} other{'s' if rest > 1 else ''} {percent(sum(line[j] for j in order[top:]))}")
-    verb = "looks at" if side == "query" else "is looked at by"
-    return f"{name(position, None, not asks)} {verb} {', '.join(named)}."
+        named.append(other_tokens(rest, percent(sum(line[j] for j in order[top:]))))
+    said = "looks" if side == "query" else "is looked at"
+    return worded(said, token=name(position, None, not asks), others=", ".join(named))
+
+
+def other_tokens(count: int, amount: str) -> str:
+    """The tokens that a list does not name, and what they hold together."""
+    return worded("others" if count > 1 else "another", count=count, amount=amount)
 
 
 def describe_head_map(
@@ -290,10 +298,10 @@ def simple_places(
 ) -> dict[str, Callable[[int], list[int]]]:
     """Where a habit may lead, in words, each with the keys it means for a query: itself, a neighbour, a special token."""
     n = len(tokens)
-    places = {} if cross else {f"the {unit} itself": lambda i: [i]}
+    places = {} if cross else {worded("place itself", unit=unit): lambda i: [i]}
     if in_line:
-        places[f"the previous {unit}"] = lambda i: [i - 1] if i > 0 else []
-        places[f"the next {unit}"] = lambda i: [i + 1] if i + 1 < n else []
+        places[worded("place before", unit=unit)] = lambda i: [i - 1] if i > 0 else []
+        places[worded("place after", unit=unit)] = lambda i: [i + 1] if i + 1 < n else []
     for label in dict.fromkeys(quoted(tokens[j], True) for j in shown if special[j]):
         spots = [j for j in range(n) if special[j] and quoted(tokens[j], True) == label]
         places[label] = lambda i, spots=spots: spots
@@ -320,5 +328,5 @@ def clear_habit(rows: Mapping[int, Sequence[float]], view: TokensInView) -> tupl
 def _habit(weights, view: TokensInView) -> str:
     place, share = clear_habit({i: weights[i] for i in view.shown}, view)
     if place is None:
-        return f"On average, a {view.unit}'s largest weight is {percent(share)}."
-    return f"On average, {percent(share)} goes to {place}."
+        return worded("goes nowhere", unit=view.unit, share=percent(share))
+    return worded("goes on average", share=percent(share), place=place)

@@ -1,5 +1,5 @@
 // The shared half of every view: numbers, sentences, decoding, and small pieces of page.
-// Plain JavaScript with no dependency and no request. Python puts the colours (PALETTE) in front and one view
+// Plain JavaScript with no dependency and no request. Python puts the colours (PALETTE) and the words (CAPTIONS) in front and one view
 // behind, so that a widget, a slide and a saved page run the same lines. Tokens reach the page as text only.
 
 // ---- numbers and sentences: the same as bertlook_teach/views/drawing/sentences.py, held together by a test ----
@@ -10,6 +10,15 @@ const CLEAR_HABIT = 0.3;
 
 function headLabel(layer, head) {
   return `${layer + 1}-${head + 1}`;
+}
+
+// A sentence, or a part of one, with its parts put in; its words are Python's (bertlook_teach/views/drawing/captions.py).
+function worded(name, parts = {}) {
+  return CAPTIONS[name].replace(/\{(\w+)\}/g, (_, part) => parts[part]);
+}
+
+function headName(layer, head) {
+  return worded("head", { label: headLabel(layer, head) });
 }
 
 function visibleToken(token) {
@@ -67,21 +76,22 @@ function describeHead(weights, text, shown, layer, head, columns = shown) {
   const { tokens, special } = text;
   const keys = text.keys ?? text;
   const n = keys.tokens.length;
-  const name = `Head ${headLabel(layer, head)}`;
-  if (!shown.length || !columns.length) return `${name}: every token is special and hidden.`;
+  const name = headName(layer, head);
+  if (!shown.length || !columns.length) return worded("all hidden", { head: name });
   let query = shown[0];
   let key = columns[0];
   for (const i of shown) for (const j of columns) if (weights[i * n + j] > weights[query * n + key]) [query, key] = [i, j];
-  const target = query === key && !text.keys ? "itself" : quoted(keys.tokens[key], keys.special[key]);
+  const target = query === key && !text.keys ? worded("itself") : quoted(keys.tokens[key], keys.special[key]);
+  const share = percent(weights[query * n + key]);
   const sentences = [
-    `${name}: ${percent(weights[query * n + key])} of ${quoted(tokens[query], special[query])} goes to ${target}.`,
+    worded("largest weight", { head: name, share, query: quoted(tokens[query], special[query]), key: target }),
     habit(weights, text, shown, columns),
   ];
   if (columns.length < n) {
     const visible = new Set(columns);
     let mass = 0;
     for (const i of shown) for (let j = 0; j < n; j++) if (!visible.has(j)) mass += weights[i * n + j];
-    sentences.push(`Special tokens are hidden and hold ${percent(mass / shown.length)}.`);
+    sentences.push(worded("hidden hold", { share: percent(mass / shown.length) }));
   }
   return sentences.join(" ");
 }
@@ -90,9 +100,9 @@ function describeHead(weights, text, shown, layer, head, columns = shown) {
 function placesOf({ tokens: own, special: ownSpecial, unit, keys, in_line: inLine = !keys }, shown) {
   const { tokens, special } = keys ?? { tokens: own, special: ownSpecial };
   const n = tokens.length;
-  const places = new Map(keys ? [] : [[`the ${unit} itself`, (i) => [i]]]);
-  if (inLine) places.set(`the previous ${unit}`, (i) => (i > 0 ? [i - 1] : []));
-  if (inLine) places.set(`the next ${unit}`, (i) => (i + 1 < n ? [i + 1] : []));
+  const places = new Map(keys ? [] : [[worded("place itself", { unit }), (i) => [i]]]);
+  if (inLine) places.set(worded("place before", { unit }), (i) => (i > 0 ? [i - 1] : []));
+  if (inLine) places.set(worded("place after", { unit }), (i) => (i + 1 < n ? [i + 1] : []));
   const spots = new Map();
   for (const j of shown) {
     if (!special[j]) continue;
@@ -116,10 +126,10 @@ function habit(weights, text, shown, columns) {
     share /= shown.length;
     if (share > bestShare) [best, bestShare] = [place, share];
   }
-  if (bestShare >= CLEAR_HABIT && columns.length > 1) return `On average, ${percent(bestShare)} goes to ${best}.`;
+  if (bestShare >= CLEAR_HABIT && columns.length > 1) return worded("goes on average", { share: percent(bestShare), place: best });
   let peak = 0;
   for (const i of shown) peak += columns.reduce((most, j) => Math.max(most, weights[i * n + j]), 0);
-  return `On average, a ${unit}'s largest weight is ${percent(peak / shown.length)}.`;
+  return worded("goes nowhere", { unit, share: percent(peak / shown.length) });
 }
 
 function describeToken(weights, text, position, side, top = 3) {
@@ -130,14 +140,19 @@ function describeToken(weights, text, position, side, top = 3) {
   const order = line.map((_, j) => j).sort((a, b) => line[b] - line[a] || a - b);
   const named = order
     .slice(0, top)
-    .map((j) => `${j === position && !text.keys ? "itself" : quoted(others.tokens[j], others.special[j])} ${percent(line[j])}`);
+    .map((j) => `${j === position && !text.keys ? worded("itself") : quoted(others.tokens[j], others.special[j])} ${percent(line[j])}`);
   const rest = line.length - named.length;
   if (rest && side === "query") {
     const mass = order.slice(top).reduce((sum, j) => sum + line[j], 0);
-    named.push(`${rest} other${rest > 1 ? "s" : ""} ${percent(mass)}`);
+    named.push(otherTokens(rest, percent(mass)));
   }
-  const verb = side === "query" ? "looks at" : "is looked at by";
-  return `${quoted(own.tokens[position], own.special[position])} ${verb} ${named.join(", ")}.`;
+  const token = quoted(own.tokens[position], own.special[position]);
+  return worded(side === "query" ? "looks" : "is looked at", { token, others: named.join(", ") });
+}
+
+// The tokens that a list does not name, and what they hold together.
+function otherTokens(count, amount) {
+  return worded(count > 1 ? "others" : "another", { count, amount });
 }
 
 // ---- the same for a difference, after minus before: bertlook_teach/views/drawing/difference.py ----
@@ -154,8 +169,8 @@ function signedPoints(change) {
 function describeDifference(changes, text, shown, layer, head) {
   const { tokens, special, unit } = text;
   const n = tokens.length;
-  const name = `Head ${headLabel(layer, head)}, after minus before`;
-  if (!shown.length) return `${name}: every token is special and hidden.`;
+  const name = worded("changed head", { head: headName(layer, head) });
+  if (!shown.length) return worded("all hidden", { head: name });
   let [up, down] = [[shown[0], shown[0]], [shown[0], shown[0]]];
   const at = ([i, j]) => changes[i * n + j];
   for (const i of shown) {
@@ -164,13 +179,13 @@ function describeDifference(changes, text, shown, layer, head) {
       if (at([i, j]) < at(down)) down = [i, j];
     }
   }
-  const parts = [[up, "more", at(up) > 0], [down, "less", at(down) < 0]]
+  const parts = [[up, "gives more", at(up) > 0], [down, "gives less", at(down) < 0]]
     .filter(([, , counts]) => counts)
-    .map(([[i, j], word]) => {
-      const to = i === j ? "itself" : quoted(tokens[j], special[j]);
-      return `${quoted(tokens[i], special[i])} gives ${points(at([i, j]))} points ${word} to ${to}`;
+    .map(([[i, j], gives]) => {
+      const key = i === j ? worded("itself") : quoted(tokens[j], special[j]);
+      return worded(gives, { query: quoted(tokens[i], special[i]), size: points(at([i, j])), key });
     });
-  if (!parts.length) return `${name}: nothing has changed${shown.length < n ? " between the tokens in view" : ""}.`;
+  if (!parts.length) return worded(shown.length < n ? "no change in view" : "no change", { head: name });
   const visible = new Set(shown);
   let [moved, mass] = [0, 0];
   for (const i of shown) {
@@ -179,28 +194,29 @@ function describeDifference(changes, text, shown, layer, head) {
       if (!visible.has(j)) mass += at([i, j]);
     }
   }
-  const said = [`${name}: ${parts.join("; ")}.`, `On average ${percent(moved / 2 / shown.length)} of a ${unit}'s weight has moved.`];
-  if (shown.length < n) said.push(`Special tokens are hidden; to them go ${signedPoints(mass / shown.length)} points on average.`);
+  const said = [worded("changes", { head: name, changes: parts.join("; ") }), worded("moved", { share: percent(moved / 2 / shown.length), unit })];
+  if (shown.length < n) said.push(worded("hidden change", { size: signedPoints(mass / shown.length) }));
   return said.join(" ");
 }
 
 function describeTokenDifference(changes, { tokens, special }, position, side, top = 2) {
   const n = tokens.length;
   const line = Array.from({ length: n }, (_, j) => changes[side === "query" ? position * n + j : j * n + position]);
-  const [verb, preposition] = side === "query" ? ["looks", "at"] : ["is looked at", "by"];
+  const does = side === "query" ? "looks" : "is looked at";
   const parts = [];
   for (const [sign, word] of [[1, "more"], [-1, "less"]]) {
     const order = line.map((_, j) => j).filter((j) => sign * line[j] > 0).sort((a, b) => sign * (line[b] - line[a]) || a - b);
     if (!order.length) continue;
     const named = order.slice(0, top).map((j, i) => {
-      const unit = parts.length || i ? "" : " points";
-      return `${j === position ? "itself" : quoted(tokens[j], special[j])} (${signedPoints(line[j])}${unit})`;
+      const other = j === position ? worded("itself") : quoted(tokens[j], special[j]);
+      return worded(parts.length || i ? "change" : "first change", { token: other, size: signedPoints(line[j]) });
     });
-    parts.push(`${word} ${preposition} ${named.join(", ")}`);
+    parts.push(worded(`${does} ${word}`, { others: named.join(", ") }));
   }
-  const name = quoted(tokens[position], special[position]);
-  if (!parts.length) return side === "query" ? `${name} looks at the same as before.` : `${name} is looked at as before.`;
-  return `${name} ${verb} ${parts.join(" and ")}.`;
+  const token = quoted(tokens[position], special[position]);
+  if (!parts.length) return worded(`${does} unchanged`, { token });
+  const changes = parts.length === 1 ? parts[0] : worded("two changes", { first: parts[0], second: parts[1] });
+  return worded(`${does} changed`, { token, changes });
 }
 
 // ---- the same for weighted norms: bertlook_teach/views/drawing/norms.py ----
@@ -209,27 +225,27 @@ function describeTokenDifference(changes, { tokens, special }, position, side, t
 function describeHeadNorms(norms, text, shown, layer, head, longest) {
   const { tokens, special } = text;
   const n = tokens.length;
-  const name = `Head ${headLabel(layer, head)}, norms`;
-  if (!shown.length) return `${name}: every token is special and hidden.`;
+  const name = worded("norms of head", { head: headName(layer, head) });
+  if (!shown.length) return worded("all hidden", { head: name });
   let [query, key] = [shown[0], shown[0]];
   for (const i of shown) for (const j of shown) if (norms[i * n + j] > norms[query * n + key]) [query, key] = [i, j];
   const largest = norms[query * n + key];
-  if (largest === 0) return `${name}: all are 0, so this head adds nothing here.`;
-  const source = query === key ? "itself" : quoted(tokens[key], special[key]);
+  if (largest === 0) return worded("no norms", { head: name });
+  const source = query === key ? worded("itself") : quoted(tokens[key], special[key]);
   const sums = Array.from({ length: n }, (_, i) => norms.slice(i * n, (i + 1) * n).reduce((sum, x) => sum + x, 0));
   const counted = shown.filter((i) => sums[i] > 0);
   const share = (i, j) => norms[i * n + j] / sums[i];
   const sentences = [
-    `${name}: the largest, ${number(largest)}, comes to ${quoted(tokens[query], special[query])} from ${source}.`,
+    worded("largest norm", { head: name, length: number(largest), query: quoted(tokens[query], special[query]), key: source }),
     sourceOf(share, counted, text, shown),
   ];
   if (shown.length < n) {
     const visible = new Set(shown);
     let mass = 0;
     for (const i of counted) for (let j = 0; j < n; j++) if (!visible.has(j)) mass += share(i, j);
-    sentences.push(`Special tokens are hidden and give ${percent(mass / counted.length)}.`);
+    sentences.push(worded("hidden give", { share: percent(mass / counted.length) }));
   }
-  sentences.push(`Drawn against ${number(longest)}, the longest vector.`);
+  sentences.push(worded("longest", { length: number(longest) }));
   return sentences.join(" ");
 }
 
@@ -242,29 +258,29 @@ function sourceOf(share, counted, text, shown) {
     mean /= counted.length;
     if (mean > bestShare) [best, bestShare] = [place, mean];
   }
-  if (bestShare >= CLEAR_HABIT && shown.length > 1) return `On average, ${percent(bestShare)} of a sum comes from ${best}.`;
+  if (bestShare >= CLEAR_HABIT && shown.length > 1) return worded("comes on average", { share: percent(bestShare), place: best });
   let peak = 0;
   for (const i of counted) peak += shown.reduce((most, j) => Math.max(most, share(i, j)), 0);
-  return `On average, the largest part of a ${text.unit}'s sum is ${percent(peak / counted.length)}.`;
+  return worded("comes from nowhere", { unit: text.unit, share: percent(peak / counted.length) });
 }
 
 function describeTokenNorms(norms, { tokens, special }, position, side, top = 3) {
   const n = tokens.length;
   const line = Array.from({ length: n }, (_, j) => norms[side === "query" ? position * n + j : j * n + position]);
-  const name = quoted(tokens[position], special[position]);
+  const token = quoted(tokens[position], special[position]);
   const total = line.reduce((sum, x) => sum + x, 0);
-  if (total === 0) return side === "query" ? `${name} gets nothing: every norm is 0.` : `${name} gives nothing.`;
+  if (total === 0) return worded(side === "query" ? "gets nothing" : "gives nothing", { token });
   const amount = (value) => number(value) + (side === "query" ? ` (${percent(value / total)})` : "");
   const order = line.map((_, j) => j).sort((a, b) => line[b] - line[a] || a - b);
   const named = order
     .slice(0, top)
-    .map((j) => `${j === position ? "itself" : quoted(tokens[j], special[j])} ${amount(line[j])}`);
+    .map((j) => `${j === position ? worded("itself") : quoted(tokens[j], special[j])} ${amount(line[j])}`);
   const rest = n - named.length;
   if (rest && side === "query") {
     const others = order.slice(top).reduce((sum, j) => sum + line[j], 0);
-    named.push(`${rest} other${rest > 1 ? "s" : ""} ${amount(others)}`);
+    named.push(otherTokens(rest, amount(others)));
   }
-  return `${name} ${side === "query" ? "gets norms from" : "gives norms to"} ${named.join(", ")}.`;
+  return worded(side === "query" ? "gets norms" : "gives norms", { token, others: named.join(", ") });
 }
 
 // ---- data ----
