@@ -71,6 +71,16 @@ INSTALLED_FROM = (
 # gives; a choice of tests in this one. One process more than processors, since a test in a browser also waits; with two more it took longer.
 PROCESSES = min(4, (os.cpu_count() or 2) + 1)
 ALL_TESTS = ["-n", str(PROCESSES), "--dist", "loadscope", "--no-loadscope-reorder"]
+CHOOSING = (
+    "-k",
+    "-m",
+    "--lf",
+    "--last-failed",
+    "--sw",
+    "--stepwise",
+    "--collect-only",
+    "-n",
+)  # options that say which tests
 FOR_A_LECTURE = "jupyterlab, jupyterlab_rise, nbclassic, ipywidgets, anywidget, bertlook_teach"
 MUST_IMPORT = {
     LECTURE: FOR_A_LECTURE,
@@ -518,10 +528,12 @@ def arguments_of_bertlook(args):
 
 
 def arguments_of_pytest(words):
-    """What the user chose, or all tests; --exact and --all alone choose none. A name like "measures" is its folder of tests."""
+    """What the user chose, or all tests; options alone choose none, but for -k, -m and those of the last run. A name like "measures" is
+    its folder of tests."""
     folders = {os.path.basename(folder): folder for folder, _, _ in os.walk(os.path.join(ROOT, "tests"))}
     words = [folders.get(word, word) for word in words]
-    return words if set(words) - {"--exact", "--all"} else ALL_TESTS + words
+    chosen = [word for word in words if not word.startswith("-") or word.startswith(CHOOSING)]
+    return words if chosen else ALL_TESTS + words
 
 
 def main(argv):

@@ -13,6 +13,7 @@ from traitlets import MetaHasTraits
 import start
 from bertlook_bench.line import COMMANDS, build_parser
 from bertlook_course import widgets
+from bertlook_course.storage import evidence_folder, shipped_evidence
 from bertlook_teach import views
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +38,8 @@ def test_the_examples_print_what_the_page_of_commands_says():
     assert results.attempted >= 5 and results.failed == 0
 
 
-def test_the_lines_of_the_gallery_make_their_views():
+def test_the_lines_of_the_gallery_make_their_views(monkeypatch):
+    monkeypatch.setattr(shipped_evidence, "evidence_folder", evidence_folder)  # as for whoever types them
     results = run_examples("\n".join(re.findall(r"```python\n(.*?)```", GALLERY, re.DOTALL)))
     assert results.attempted >= 40 and results.failed == 0
 

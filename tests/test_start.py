@@ -597,6 +597,8 @@ def test_a_pip_without_index_means_a_uv_without(project):
         ("test", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder"),
         ("test --exact", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder --exact"),
         ("test --all", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder --all"),
+        ("test -q -x", f"-m pytest -n {start.PROCESSES} --dist loadscope --no-loadscope-reorder -q -x"),
+        ("test --lf", "-m pytest --lf"),
         ("test measures -x", f"-m pytest {ROOT / 'tests' / 'measures'} -x"),
         ("test --exact slides/03.ipynb", "-m pytest --exact slides/03.ipynb"),
         ("test -x -k words --durations=3", "-m pytest -x -k words --durations=3"),

@@ -51,10 +51,7 @@ def notebooks() -> Iterator[list[list[str]]]:
 
 
 def names_met(cells: list[list[str]], packages: list[str]) -> set[str]:
-    """What a notebook takes from the packages: names it imports, and attributes of the modules it imports, as ``module.name``.
-
-    What only one exercise has, the checks of its own lesson, does not count.
-    """
+    """What a notebook takes from the packages: names it imports, and attributes of the modules it imports, as ``module.name``."""
     imported, used = {}, set()  # the name in the notebook -> the name in the package
     for cell in cells:
         try:
@@ -69,8 +66,13 @@ def names_met(cells: list[list[str]], packages: list[str]) -> set[str]:
     modules = {name for name, _ in used if imported.get(name, "").islower()}
     through = {(imported[module], name) for module, name in used if module in modules}
     return {name for here, name in imported.items() if here not in modules} | {
-        f"{module}.{name}" for module, name in through if not module.startswith("lesson")
+        f"{module}.{name}" for module, name in through
     }
+
+
+def of_one_lesson(name: str) -> bool:
+    """Whether a name is of a file that serves one lesson alone: the checks of its exercises, its deck's pictures."""
+    return name.startswith(("lesson", "guest."))
 
 
 def rows() -> list[tuple[str, str, str]]:
@@ -81,6 +83,7 @@ def rows() -> list[tuple[str, str, str]]:
     longest_function, where = max(found for path in python for found in functions(path))
     cells = list(notebooks())
     names = set().union(*(names_met(each, packages) for each in cells))
+    own = {name for name in names if of_one_lesson(name)}
     wide = sum(len(line) > WIDEST for each in cells for cell in each for line in cell)
     return [
         (f"helper ({HELPER}), lines of Python", f"{lines(helper):,}", ""),
@@ -89,7 +92,8 @@ def rows() -> list[tuple[str, str, str]]:
         ("JavaScript and CSS, lines", f"{lines(files(*packages, endings=('.js', '.css'))):,}", ""),
         ("tests, lines of Python", f"{lines(files('tests')):,}", ""),
         ("tools, benchmarks and training, lines", f"{lines(files('tools', 'benchmarks', 'training')):,}", ""),
-        ("names that a notebook reader meets, checks aside", f"{len(names):,}", ""),
+        ("names that a notebook reader meets, of all lessons", f"{len(names - own):,}", ""),
+        ("... of one lesson alone (checks, its deck)", f"{len(own):,}", ""),
         ("longest file, lines", f"{lines([longest_file]):,}", str(longest_file.relative_to(ROOT))),
         ("longest function without its docstring, lines", f"{longest_function:,}", where),
         (f"code lines of notebooks over {WIDEST} columns", f"{wide:,}", ""),

@@ -35,7 +35,7 @@ def add_notebook(root, *sources):
 
 def test_lines_files_and_the_longest(small):
     add_notebook(small, "x = 1\n", f"y = '{'.' * 110}'\n")
-    assert [size for _, size, _ in sizes.rows()] == ["6", "1", "10", "2", "1", "2", "0", "6", "2", "1"]
+    assert [size for _, size, _ in sizes.rows()] == ["6", "1", "10", "2", "1", "2", "0", "0", "6", "2", "1"]
     assert sizes.rows()[-2][2] == "bertlook_teach/a.py: f"  # four lines of its six are its docstring
 
 
@@ -49,4 +49,6 @@ def test_names_are_met_by_import_and_through_their_module_each_once(small):
         small, "from bertlook_teach import HeadMap, measures\nmeasures.entropy(1), measures.offset(2)\n"
     )
     met = [sizes.names_met(cells, ["bertlook_teach"]) for cells in sizes.notebooks()]
-    assert set().union(*met) == {"HeadMap", "measures.entropy", "measures.offset"}
+    everywhere = {"HeadMap", "measures.entropy", "measures.offset"}
+    assert set().union(*met) == everywhere | {"lesson03.check_it"}
+    assert [size for what, size, _ in sizes.rows() if "names" in what or "one lesson" in what] == ["3", "1"]

@@ -39,7 +39,7 @@ FORMS = {
 MODELS = {
     "specimen": Mark(OKABE_ITO["blue"], "disc", filled=False),
     "MiniLM": Mark(BADGES["MiniLM"][1], "hexagon", dash=(0, (5, 1))),
-    "random twin": Mark(MUTED, "square", dash="--"),
+    "random twin": Mark(BADGES["random twin"][1], "square", dash="--"),
     "BERT-base": Mark(OKABE_ITO["green"], "disc", dash="-."),
     "baseline": Mark(INK, "tick", dash=(0, (1, 2))),
 }

@@ -215,8 +215,8 @@ function describeTokenDifference(changes, { tokens, special }, position, side, t
   }
   const token = quoted(tokens[position], special[position]);
   if (!parts.length) return worded(`${does} unchanged`, { token });
-  const changes = parts.length === 1 ? parts[0] : worded("two changes", { first: parts[0], second: parts[1] });
-  return worded(`${does} changed`, { token, changes });
+  const both = parts.length === 1 ? parts[0] : worded("two changes", { first: parts[0], second: parts[1] });
+  return worded(`${does} changed`, { token, changes: both });
 }
 
 // ---- the same for weighted norms: bertlook_teach/views/drawing/norms.py ----
