@@ -19,7 +19,7 @@ from bertlook_course.corpora import TASKS
 from bertlook_course.decks import lesson10 as deck_of_10
 from bertlook_course.decks.pictures import lesson10 as pictures
 from bertlook_course.metrics import CannotDecide, micro_f1
-from bertlook_course.published import published_probing
+from bertlook_course.published import MeasuredTable, published_probing
 from bertlook_course.render import (
     checked_case,
     depth_figure,
@@ -73,7 +73,9 @@ def test_what_the_lesson_shows_comes_from_the_same_probes(specimen, monkeypatch)
     monkeypatch.setattr(collectors, "STOPS", (2,))
     monkeypatch.setattr(collectors, "MIXED", ("pos",))
     sentences = load_treebank()[:70]
-    fits, shown = collectors.fitted(specimen, sentences), collectors.shown(specimen, sentences)
+    fits = collectors.fitted(specimen, sentences)
+    monkeypatch.setattr(collectors, "fitted", lambda encoder, sentences: fits)  # as kept
+    shown = collectors.shown(specimen, sentences)
     assert set(fits.scores) == set(TASKS) and len(fits.mixes) == collectors.N_FITS
     assert shown.words.f1 == pytest.approx(fits.scores["pos"].f1) and not fits.scores["pos"].probes
     assert len(shown.runs) == 3 and not np.allclose(shown.runs[0].f1, shown.runs[1].f1)
@@ -425,5 +427,5 @@ test_what_is_refused = refusals(
     ],
 )
 def test_an_interval_without_width_is_said_in_words(cell, said):
-    table = SimpleNamespace(cell=lambda row, column: cell)
+    table = MeasuredTable("", True, "the specimen", ("run", "expected layer"), {"model": (cell,)})
     assert deck_of_10._layer_in(table) == said
