@@ -5,6 +5,8 @@ from .bibliography import read_bibliography as read_bibliography
 from .bibliography import short_reference as short_reference
 from .bibliography import source as source
 from .bibliography import surnames as surnames
+from .captions import CAPTIONS as CAPTIONS
+from .captions import worded as worded
 from .copies import Copied as Copied
 from .copies import copy_course as copy_course
 from .copies import shipped_course as shipped_course

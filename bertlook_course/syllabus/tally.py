@@ -1,7 +1,7 @@
 """What a room predicted: short codes, such as 3-1B for lesson 3, question 1, answer B, counted from any text they stand in.
 
 A code says nothing of who wrote it. Nothing is sent: students write it on paper, into a chat or into a form, and the teacher types or
-pastes what came. The same rules stand in widgets/js/tally.js, so that an exported page counts too; a test holds the two together.
+pastes what came. The same rules stand in widgets/js/tally.js, so that an exported page counts too; a test in a browser holds the two together.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from .captions import worded
 
 # Not inside a date or a longer number: 2026-03-1 is none.
 _CODE = re.compile(
@@ -96,18 +98,17 @@ def count_votes(
         if not found and len(alone) == 1:
             found = [(lesson, question, *alone[0].groups())]
         elif not found and alone:
-            refused.append(
-                f"{line.strip()[:40]} has several letters; write codes, such as {lesson}-{question}A"
-            )
+            example = f"{lesson}-{question}A"
+            refused.append(worded("several letters", line=line.strip()[:40], code=example))
         for its_lesson, its_question, letter, times in found:
             letter, n = letter.upper(), int(times or 1)
             code = f"{its_lesson}-{its_question}{letter}"
             if its_lesson != lesson:
-                refused.append(f"{code} is of lesson {its_lesson}; this is lesson {lesson}")
+                refused.append(worded("other lesson", code=code, its_lesson=its_lesson, lesson=lesson))
             elif its_question != question:
                 elsewhere += n
             elif letter not in counts:
-                refused.append(f"{code} is none of the choices {', '.join(letters)}")
+                refused.append(worded("no choice", code=code, letters=", ".join(letters)))
             else:
                 counts[letter] += n
     return Votes(counts, elsewhere, tuple(refused))

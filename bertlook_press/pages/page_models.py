@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bertlook_course.syllabus import CAPTIONS
 from bertlook_teach.model import SHIPPED, load_encoder
 from bertlook_teach.views import asset
 
@@ -143,7 +144,10 @@ def model_source() -> str:
 
 
 def engine_source() -> str:
-    """What reads and runs a shipped model, `bertlookEngine.load(told, hear)`, and what answers a reader with it; see the files' own words."""
-    return "".join(
-        asset(f"{part}.js", (FOLDER,)) for part in ("engine", "traits", "patterns", "page_answers")
-    )
+    """What reads and runs a shipped model, `bertlookEngine.load(told, hear)`, and what answers a reader with it; see the files' own words.
+
+    In front stand the words that Python says too.
+    """
+    words = f"globalThis.bertlookCaptions = {json.dumps(CAPTIONS, ensure_ascii=False)};\n"
+    parts = ("engine", "traits", "patterns", "page_answers")
+    return words + "".join(asset(f"{part}.js", (FOLDER,)) for part in parts)

@@ -15,8 +15,10 @@ FOLDER = Path(__file__).parent / "js"
 
 
 @cache
-def module_source(view: str, folders: tuple[Path, ...] = (FOLDER,), inside: tuple[str, ...] = ()) -> str:
-    """One self-contained ES module: the palette, the captions, the shared drawing code, the views that this one holds, and the view.
+def module_source(
+    view: str, folders: tuple[Path, ...] = (FOLDER,), inside: tuple[str, ...] = (), more: str = ""
+) -> str:
+    """One self-contained ES module: the palette, the captions, the shared drawing code, ``more``, the views that this one holds, and the view.
 
     anywidget hands a module to the browser as text, where an import of a neighbour file has no address to start
     from; so the files are joined here instead.
@@ -26,6 +28,7 @@ def module_source(view: str, folders: tuple[Path, ...] = (FOLDER,), inside: tupl
         f"const CAPTIONS = {json.dumps(CAPTIONS, ensure_ascii=False)};",
         asset("core.js"),
         asset("save.js"),
+        *([more] if more else []),
         *(asset(f"{name}.js", folders).partition("\nexport default")[0] for name in inside),
         asset(f"{view}.js", folders),
     ]

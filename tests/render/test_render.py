@@ -1,12 +1,10 @@
 """Pictures are strings computed from data: what they show, what they say, what they refuse."""
 
-import ast
 import re
 import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -24,7 +22,6 @@ from bertlook_course.render import (
     save_figure,
 )
 from bertlook_teach.views import (
-    CAPTIONS,
     Picture,
     describe_attention,
     describe_head_map,
@@ -40,8 +37,6 @@ from bertlook_teach.views import (
 )
 from bertlook_teach.views.drawing import lines as lines_module
 from bertlook_teach.views.drawing import palette
-
-DRAWING = Path(palette.__file__).parent
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
 HOSTILE = [
@@ -301,47 +296,6 @@ def test_a_map_title_that_is_markup_stays_text():
 
 
 # ---- sentences -------------------------------------------------------------------------------------------
-
-
-# A chosen head is described without the kernel too: each of these functions has a twin in views/js/core.js. That both give the same
-# sentences, tests/browser tries; here, that neither has words of its own.
-TWINS = {
-    ("sentences", "describe_attention"): "describeHead",
-    ("sentences", "_habit"): "habit",
-    ("sentences", "describe_token"): "describeToken",
-    ("sentences", "other_tokens"): "otherTokens",
-    ("sentences", "simple_places"): "placesOf",
-    ("difference", "describe_difference"): "describeDifference",
-    ("difference", "describe_token_difference"): "describeTokenDifference",
-    ("norms", "describe_norms"): "describeHeadNorms",
-    ("norms", "_source"): "sourceOf",
-    ("norms", "describe_token_norms"): "describeTokenNorms",
-}
-
-
-def python_phrases(file: str, function: str) -> set[str]:
-    """What a function of Python can print, without its errors and its docstring: each piece of text of two words or more."""
-    tree = ast.parse((DRAWING / f"{file}.py").read_text(encoding="utf-8"))
-    [body] = [n.body[1:] for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == function]
-    nodes = [node for statement in body for node in ast.walk(statement)]
-    refused = {id(part) for node in nodes if isinstance(node, ast.Raise) for part in ast.walk(node)}
-    texts = [n.value for n in nodes if isinstance(n, ast.Constant) and id(n) not in refused]
-    return {text for text in texts if isinstance(text, str) and " " in text.strip()}
-
-
-def page_phrases(function: str) -> set[str]:
-    """The same of a function of the page; what is put into a text is left out."""
-    script = (DRAWING.parent / "js" / "core.js").read_text(encoding="utf-8")
-    twin = script.split(f"\nfunction {function}(")[1].split("\n}\n")[0]
-    texts = re.findall(r"\"([^\"]*)\"|`([^`]*)`", twin)
-    plain = [re.sub(r"\$\{[^}]*\}+", "", one or other) for one, other in texts]
-    return {text for text in plain if re.search(r"\w \w", text)}
-
-
-@pytest.mark.parametrize("file, function", TWINS)
-def test_python_and_the_page_take_their_words_from_the_captions(file, function):
-    own = (python_phrases(file, function) | page_phrases(TWINS[file, function])) - set(CAPTIONS)
-    assert not own, f"{function} or its twin in views/js/core.js says {own}; words go into CAPTIONS"
 
 
 def test_the_sentence_names_the_strongest_weight_and_the_habit():

@@ -24,6 +24,7 @@ from bertlook_teach.model import (
     read,
 )
 
+from ...syllabus import worded
 from .heads_off import at_contexts, check_way, heads_changed, positive_control, read_heads, uniform_context
 
 if TYPE_CHECKING:
@@ -116,12 +117,10 @@ def read_masked(encoder: Encoder, text: str, masked: int | None = None) -> Maske
             f"{other} is the mask of another model and would be read as a text; {encoder.name}'s is {name}."
         )
     if len(typed) > 1:
-        raise ValueError(f"the sentence holds {len(typed)} times {name}; one word is guessed at a time.")
+        raise ValueError(worded("several masks", count=len(typed), mask=name))
     if typed:
         if masked not in (None, typed[0]):
-            raise ValueError(
-                f"the sentence holds {name} already, at position {typed[0]}; type a word in its place to mask another."
-            )
+            raise ValueError(worded("mask typed", mask=name, place=typed[0]))
         return MaskedSentence(ids, tokens, special, typed[0], None)
     if masked is None:
         masked = _last_word(tokens, special, reading.word_ids)

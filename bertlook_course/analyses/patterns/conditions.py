@@ -17,6 +17,7 @@ import numpy as np
 from bertlook_teach.model import word_groups
 
 from ...corpora import TreebankSentence
+from ...syllabus import worded
 
 SEGMENTS = ("A", "B")
 
@@ -143,16 +144,16 @@ class Kind(NamedTuple):
 CONDITIONS: dict[str, Kind] = {}
 
 NOTHING, TEXTS, STEPS, NUMBERS, COUNT, SEGMENT, SEARCH = (
-    "nothing",
-    "one or more texts in quotes",
-    "one or more whole numbers other than 0",
-    "one or more whole numbers",
-    "one whole number, at least 1",
-    "'A' or 'B'",
-    "nothing, words in quotes, or one pattern",
+    worded("takes nothing"),
+    worded("takes texts"),
+    worded("takes steps"),
+    worded("takes numbers"),
+    worded("takes count"),
+    worded("takes segment"),
+    worded("takes search"),
 )
 
-TREEBANK, PAIRS = "a treebank", "pairs of texts"
+TREEBANK, PAIRS = worded("a treebank"), worded("pairs of texts")
 
 
 def _condition(sentence: str, takes: str = NOTHING, needs: str = ""):

@@ -11,6 +11,7 @@ from bertlook_teach.stats import ratio_interval
 
 from ...corpora import document_numbers
 from ...metrics import CannotDecide
+from ...syllabus import worded
 from ..syntax import ENOUGH_DOCUMENTS, OFFSETS
 from .conditions import PAIRS, TREEBANK, PatternText
 from .language import Pattern, needs_treebank
@@ -175,17 +176,13 @@ def check_pairs(pairs) -> None:
     """
     n_candidates, n_found, found_elsewhere, missing_elsewhere = pairs
     if not n_candidates:
-        raise CannotDecide("no text has two words, and a word does not answer with itself")
+        raise CannotDecide(worded("no two words"))
     if not n_found:
-        hint = "; it matches special tokens or the query itself, which answer only with answers='anything'"
-        raise CannotDecide(
-            f"the pattern matches no pair of words in any text{hint if found_elsewhere else ''}"
-        )
+        reason = worded("no pair")
+        raise CannotDecide(worded("matches others", reason=reason) if found_elsewhere else reason)
     if n_found == n_candidates:
-        hint = "; answers='anything' lets special tokens and the query itself answer too"
-        raise CannotDecide(
-            f"the pattern matches every pair, so that every head is always right{hint if missing_elsewhere else ''}"
-        )
+        reason = worded("every pair")
+        raise CannotDecide(worded("misses others", reason=reason) if missing_elsewhere else reason)
 
 
 def counted(cases: _Cases, maps: WordMaps) -> PatternCounts:
@@ -242,9 +239,7 @@ def check_corpus(pattern: Pattern, readings: Iterable[PatternText]) -> int:
             values.update(filter(None, getattr(reading, column)))
     if PAIRS in pattern.needs and not pairs:
         asked = ", ".join(dict.fromkeys(repr(c) for c in pattern.conditions() if c.needs == {PAIRS}))
-        raise ValueError(
-            f"{asked} asks for two segments, and these texts have one; give pairs of texts (read_pairs, or --pairs FILE)."
-        )
+        raise ValueError(worded("needs pairs", conditions=asked))
     for column, values in there.items():
         known = values | {v.partition(":")[0] for v in values} if column == "relations" else values
         for condition, value in wanted[column]:

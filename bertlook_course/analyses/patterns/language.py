@@ -27,12 +27,13 @@ from __future__ import annotations
 import ast
 import difflib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from ...syllabus import worded
 from .conditions import (
     CONDITIONS,
     COUNT,
@@ -130,8 +131,8 @@ class Condition(Pattern):
             raise AttributeError(_no_such_condition(self.side, self.name))
         takes = CONDITIONS[self.name].takes
         if not _FITS[takes](self.arguments):
-            got = ", ".join(map(repr, self.arguments)) or "nothing"
-            raise ValueError(f"{self.side}.{self.name} takes {takes}; got {got}.")
+            got = ", ".join(map(repr, self.arguments)) or NOTHING
+            raise ValueError(worded("takes", condition=f"{self.side}.{self.name}", takes=takes, got=got))
 
     def mask(self, reading):
         kind = CONDITIONS[self.name]
@@ -162,9 +163,9 @@ class Condition(Pattern):
     def _said(self, no=False):
         other = "key" if self.side == "query" else "query"
         return CONDITIONS[self.name].sentence.format(
-            it=f"the {self.side}",
-            other=f"the {other}",
-            no=" not" if no else "",
+            it=worded("the side", side=self.side),
+            other=worded("the side", side=other),
+            no=f" {worded('not')}" if no else "",
             args=_said_arguments(self.name, self.arguments),
         )
 
@@ -188,8 +189,8 @@ class Both(Pattern):
         return self.left.asks_beyond_words(wanted) or self.right.asks_beyond_words(wanted)
 
     def _said(self, no=False):
-        said = f"{_bracketed(self.left, Either)} and {_bracketed(self.right, Either)}"
-        return f"it is not the case that ({said})" if no else said
+        said = worded("both", left=_bracketed(self.left, Either), right=_bracketed(self.right, Either))
+        return worded("not so", words=said) if no else said
 
     def __repr__(self):
         return f"{_in_brackets(self.left, Either)} & {_in_brackets(self.right, Both, Either)}"
@@ -207,8 +208,8 @@ class Either(Pattern):
     asks_beyond_words = Both.asks_beyond_words
 
     def _said(self, no=False):
-        said = f"{_bracketed(self.left, Both)} or {_bracketed(self.right, Both)}"
-        return f"it is not the case that ({said})" if no else said
+        said = worded("either", left=_bracketed(self.left, Both), right=_bracketed(self.right, Both))
+        return worded("not so", words=said) if no else said
 
     def __repr__(self):
         return f"{self.left!r} | {_in_brackets(self.right, Either)}"
@@ -228,7 +229,7 @@ class Not(Pattern):
         return self.inner.asks_beyond_words(not wanted)
 
     def _said(self, no=False):
-        return f"it is not the case that ({self._said()})" if no else self.inner._said(no=True)
+        return worded("not so", words=self._said()) if no else self.inner._said(no=True)
 
     def __repr__(self):
         return f"~{_in_brackets(self.inner, Both, Either)}"
@@ -252,20 +253,24 @@ def _literal(argument) -> str:
 def _said_arguments(name: str, arguments: tuple) -> str:
     takes = CONDITIONS[name].takes
     if takes == STEPS:
-        sides = (f"{_words(abs(n))} {'before' if n < 0 else 'after'}" for n in arguments)
-        return " or ".join(sides)
+        sides = ("words before" if n < 0 else "words after" for n in arguments)
+        return _or(worded(side, words=_words(abs(n))) for side, n in zip(sides, arguments))
     if takes == COUNT:
         return _words(arguments[0])
     if takes == SEARCH and not arguments:
-        return "word"
+        return worded("word")
     if takes == SEARCH and isinstance(arguments[0], Pattern):
-        return f"word for which ({arguments[0]._said()})"
+        return worded("word so", words=arguments[0]._said())
     quoted = name in ("word", "token", "lemma") or takes == SEARCH
-    return " or ".join(_literal(a) if quoted else str(a) for a in arguments)
+    return _or(_literal(a) if quoted else str(a) for a in arguments)
+
+
+def _or(choices: Iterable[str]) -> str:
+    return f" {worded('or')} ".join(choices)
 
 
 def _words(n: int) -> str:
-    return f"{n} word{'' if n == 1 else 's'}"
+    return worded("one word") if n == 1 else worded("words", count=n)
 
 
 def _whole(value) -> bool:
@@ -289,17 +294,15 @@ _FITS = {
 
 def _no_such_condition(side: str, name: str) -> str:
     near = difflib.get_close_matches(name, CONDITIONS, 1)
-    meant = f" Did you mean {side}.{near[0]}?" if near else ""
-    return f"{side} has no condition {name!r}.{meant} There are: {', '.join(sorted(CONDITIONS))}."
+    meant = [f"Did you mean {side}.{near[0]}?"] if near else []
+    known = worded("there are", names=", ".join(sorted(CONDITIONS)))
+    return " ".join([worded("unknown", side=side, name=repr(name)), *meant, known])
 
 
 def needs_treebank(conditions) -> str:
     asked = ", ".join(dict.fromkeys(map(repr, conditions)))
     plain = ", ".join(sorted(name for name, kind in CONDITIONS.items() if kind.needs != TREEBANK))
-    return (
-        f"{asked} can only be asked of a treebank, and this is plain text. Give sentences in CoNLL-U "
-        f"(read_conllu, or --data FILE), or use: {plain}."
-    )
+    return worded("needs a treebank", conditions=asked, names=plain)
 
 
 class Side:
@@ -359,22 +362,20 @@ def parse_pattern(text: str) -> Pattern:
     if not isinstance(text, str):
         raise TypeError(f"a pattern to read is a text; got {type(text).__name__}: {text!r:.80}.")
     if not text.strip():
-        raise ValueError('the pattern is empty; write for example query.pos("DET") & key.governor().')
+        raise ValueError(worded("empty"))
     if len(text) > LONGEST:
-        raise ValueError(f"a pattern has at most {LONGEST} characters; this one has {len(text)}.")
+        raise ValueError(worded("too long", most=LONGEST, count=len(text)))
     text = " ".join(text.split("\n")).strip()  # a text box may break the line
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a doubtful escape in a text is not a matter here
             tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        curly = " Quotes must be straight: \" or '." if set(text) & set("“”„‘’«»") else ""
-        raise ValueError(
-            f"this is not an expression: {error.msg}, in column {error.offset or 1} of {text!r:.120}.{curly} "
-            'Expected for example: query.pos("DET") & key.governor().'
-        ) from None
+        said = worded("no expression", why=error.msg, column=error.offset or 1, text=f"{text!r:.120}")
+        curly = [worded("straight")] if set(text) & set("“”„‘’«»") else []
+        raise ValueError(" ".join([said, *curly, worded("expected")])) from None
     except (MemoryError, RecursionError, ValueError) as error:
-        raise ValueError(f"the pattern cannot be read: {str(error) or 'too many brackets'}.") from None
+        raise ValueError(worded("unreadable", why=str(error) or worded("brackets"))) from None
     return _built(tree, text, DEEPEST)
 
 
@@ -383,34 +384,32 @@ _AND_OR = {ast.BitAnd: Both, ast.BitOr: Either}
 
 def _built(node: ast.expr, text: str, depth: int) -> Pattern:
     if not depth:
-        raise ValueError(f"a pattern has at most {DEEPEST} parts within one another; write it in fewer.")
+        raise ValueError(worded("too deep", most=DEEPEST))
     build = partial(_built, text=text, depth=depth - 1)
     if isinstance(node, ast.BinOp) and type(node.op) in _AND_OR:
         return _AND_OR[type(node.op)](build(node.left), build(node.right))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
         return Not(build(node.operand))
-    where = f"{_source(node, text)} in column {node.col_offset + 1}"
+    where = worded("where", part=_source(node, text), column=node.col_offset + 1)
     in_python_words = isinstance(node, ast.BoolOp) or isinstance(getattr(node, "op", None), ast.Not)
     if in_python_words:
-        raise ValueError(f"put conditions together with &, | and ~, not with and, or, not; got {where}.")
+        raise ValueError(worded("in words", where=where))
     called = node.func if isinstance(node, ast.Call) else node
     if (
         not isinstance(called, ast.Attribute)
         or not isinstance(called.value, ast.Name)
         or called.value.id not in ("query", "key")
     ):
-        raise ValueError(
-            f'a pattern is made of conditions such as query.pos("DET") and key.governor(); got {where}.'
-        )
+        raise ValueError(worded("no condition", where=where))
     if called is node:
-        raise ValueError(f"a condition ends with brackets, for example key.governor(); got {where}.")
+        raise ValueError(worded("not asked", where=where))
     if node.keywords:
         raise ValueError(f"a condition takes its arguments without names; got {where}.")
     arguments = tuple(_argument(part, build) for part in node.args)
     try:
         return Condition(called.value.id, called.attr, arguments)
     except (AttributeError, ValueError) as error:
-        raise ValueError(f"{error} In column {node.col_offset + 1}.") from None
+        raise ValueError(worded("in column", said=error, column=node.col_offset + 1)) from None
 
 
 def _argument(node: ast.expr, build):

@@ -16,6 +16,7 @@ from bertlook_teach.model import check_reading, left_out_lines
 from ...corpora import TreebankSentence, document_keys, numbers_of_keys
 from ...metrics import CannotDecide
 from ...storage import IN_PLACE, OnDisk, Report, Work, digest_of
+from ...syllabus import worded
 from .conditions import PatternText
 from .counting import PatternCounts, answers_of, check_corpus, check_pairs, count_part
 from .language import Pattern, parse_pattern
@@ -87,7 +88,7 @@ def report(
                 raise ValueError("the twin must have read the same texts; record both on the same corpus.")
             score, skipped = parts[0].score(asked, *parts[1:], answers=answers), parts[0].skipped
     except CannotDecide as reason:
-        raise ValueError(f"cannot be decided: {reason}.") from None
+        raise ValueError(worded("undecided", reason=reason)) from None
     lines = [score.table(), score.sentence("accuracy"), score.sentence("mass")]
     lines += left_out_lines(skipped, len(texts), "texts", encoder)
     tables = {"pattern": [vars(row) for row in score.rows], "pattern_heads": score.head_rows()}

@@ -21,6 +21,7 @@ from bertlook_teach.views import (
 )
 
 from ...analyses.anatomy import Film, half_way, measure_label, tokens_in_words
+from ...syllabus import worded
 from ..drawing.text_table import TextTable
 
 
@@ -36,23 +37,25 @@ def describe_film(film: Film, measure: str, point: int, head: tuple[int, int]) -
     best = divmod(int(np.nanargmax(values)), values.shape[1])
     curve = film.values[measure][:, head[0], head[1]]
     end, last = number(curve[-1]), point == len(curve) - 1
-    if not np.isfinite(curve[point]):
-        state = f" is not there yet; it ends at {end}"
-    else:
-        state = f" ends at {end}" if last else f" is at {number(curve[point])} and ends at {end}"
-    said = (
-        f"After {tokens_in_words(film.tokens[point])} tokens, {measure_label(measure)}: head {head_label(*best)} has most, "
-        f"{number(values[best])}."
-    )
+    here = {"tokens": tokens_in_words(film.tokens[point]), "measure": measure_label(measure)}
+    said = [worded("best head", **here, head=head_label(*best), value=number(values[best]))]
     if not last or best != tuple(head):
-        said += f" Head {head_label(*head)}{state}."
+        own = {"head": head_label(*head), "end": end}
+        if not np.isfinite(curve[point]):
+            said.append(worded("not there", **own))
+        elif last:
+            said.append(worded("at its end", **own))
+        else:
+            said.append(worded("on its way", **own, value=number(curve[point])))
     half = half_way(curve)
     if half is None:
-        said += " It hardly changes."
+        said.append(worded("no way"))
     else:
-        said += f" It is half way there after {tokens_in_words(film.tokens[half])}."
-    baseline = film.baselines.get(measure)
-    return f"{said}{f' {baseline.name[0].upper()}{baseline.name[1:]}: {number(baseline.value)}.' if baseline else ''}"
+        said.append(worded("half way", tokens=tokens_in_words(film.tokens[half])))
+    if baseline := film.baselines.get(measure):
+        name = f"{baseline.name[0].upper()}{baseline.name[1:]}"
+        said.append(worded("baseline", name=name, value=number(baseline.value)))
+    return " ".join(said)
 
 
 def film_table(film: Film, measure: str, head: tuple[int, int]) -> TextTable:

@@ -1,7 +1,7 @@
 """One head and one sentence under several lenses, side by side: weight, norm, gradient, rollout, value zeroing, ablation.
 
-The JavaScript view (`widgets/js/six_lenses.js`) draws the same picture and builds the same sentence; a browser test
-holds the two together.
+The JavaScript view (`widgets/js/six_lenses.js`) draws the same picture and builds the same sentence, from the same words
+(`syllabus/captions.py`); a browser test holds the two together.
 
 Every lens has its own unit, so a number here is a share of what is *full* for its lens: all of the weight for the lenses
 that share out a whole (weight, rollout), the largest entry of the head's own map for the others. 100 is full. Rows are
@@ -38,6 +38,7 @@ from bertlook_teach.views import (
     visible_token,
 )
 
+from ...syllabus import worded
 from ..drawing.layout import joined
 from ..drawing.text_table import TextTable
 
@@ -202,16 +203,20 @@ def describe_lenses(
             little.append(lens_title(name))
         else:
             first.setdefault(int(row.argmax()), []).append(lens_title(name))
-    said = [
-        f"at {'itself' if key == query else quoted(tokens[key], special[key])} in {joined(names)}"
-        for key, names in first.items()
-    ]
-    parts = [f"most is {', '.join(said)}"] if said else []
+    places = []
+    for key, names in first.items():
+        named = worded("itself") if key == query else quoted(tokens[key], special[key])
+        places.append(worded("most at", key=named, lenses=joined(names)))
+    parts = [worded("most", places=", ".join(places))] if places else []
     if little:
-        parts.append(f"little (under {round(100 * LITTLE)}) in {joined(little)}")
-    return (
-        f"Head {head_label(layer, head)}, query {quoted(tokens[query], special[query])}: {'; '.join(parts)}."
-    )
+        parts.append(worded("little", share=round(100 * LITTLE), lenses=joined(little)))
+    return worded("lenses", who=_title(layer, head, tokens[query], special[query]), said="; ".join(parts))
+
+
+def _title(layer: int, head: int, token: str, special: bool) -> str:
+    """Whose map it is, and who looks."""
+    whose = worded("head", label=head_label(layer, head))
+    return worded("head and query", head=whose, query=quoted(token, special))
 
 
 def lens_table(
@@ -293,7 +298,7 @@ def render_lenses(
     across = max((width - left) / len(lenses), 4.2 * em)
     width = left + across * len(lenses)
     height = top + n * pitch + 2.0 * em
-    title = f"Head {head_label(layer, head)}, query {quoted(tokens[query], special[query])}"
+    title = _title(layer, head, tokens[query], special[query])
     body = [text(0.4 * em, 1.0 * em, title, extra=' font-weight="600"')]
     body.append(text(0.4 * em, top - 0.75 * em, "key" if style == "bars" else "query", fill=MUTED))
     for row, label in enumerate(labels):

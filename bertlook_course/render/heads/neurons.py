@@ -3,7 +3,7 @@
 Every vector is a row of small bars: up and blue is positive, down and orange is negative, so the sign is a direction
 before it is a colour. Dimensions are sorted by how much they add or take away over all keys; those that do little are
 summed in one outlined bar at the end, so that the bars of a row still add up to its score times sqrt(dim).
-The live view (widgets/js/neuron_view.js) draws the same and says the same sentences.
+The live view (widgets/js/neuron_view.js) draws the same and says the same sentences, in the words of syllabus/captions.py.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from bertlook_teach.views import (
     visible_token,
 )
 
+from ...syllabus import worded
 from ..drawing.vectors import NEGATIVE, POSITIVE
 
 MOST = 20  # dimensions that can be told apart on a slide
@@ -113,21 +114,21 @@ def describe_neurons(
     products = view.products[key]
     most = int(own[np.abs(products[own]).argmax()])
     size = len(products)
-    target = "itself" if key == view.query else quoted(view.tokens[key], special[key])
-    name = f"Head {head_label(view.layer, view.head)}"
-    first = (
-        f"{name}: {quoted(view.tokens[view.query], special[view.query])} looks at {target} with weight "
-        f"{percent(view.weights[key])}, score {signed(view.scores[key])}."
+    first = worded(
+        "one weight",
+        head=worded("head", label=head_label(view.layer, view.head)),
+        query=quoted(view.tokens[view.query], special[view.query]),
+        key=worded("itself") if key == view.query else quoted(view.tokens[key], special[key]),
+        share=percent(view.weights[key]),
+        score=signed(view.scores[key]),
     )
-    does = "adds" if products[most] >= 0 else "takes away"
+    parts = {"count": size, "sum": signed(products.sum()), "root": signed(math.sqrt(size)).lstrip("+")}
+    second = worded("one product" if size == 1 else "products", **parts)
     amount = signed(abs(products[most])).lstrip("+")
-    second = (
-        f"That is the sum of {size} product{'s' * (size != 1)}, {signed(products.sum())}, divided by "
-        f"{signed(math.sqrt(size)).lstrip('+')}. Dimension {most + 1} {does} most, {amount}"
-    )
+    third = [worded("adds most" if products[most] >= 0 else "takes most", dimension=most + 1, amount=amount)]
     if len(rest):
-        second += f"; the {len(rest)} that are not drawn one by one add {signed(products[rest].sum())}"
-    return f"{first} {second}."
+        third.append(worded("not drawn", count=len(rest), sum=signed(products[rest].sum())))
+    return f"{first} {second} {'; '.join(third)}."
 
 
 def _check_finite(view) -> None:

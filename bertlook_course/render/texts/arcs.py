@@ -22,6 +22,8 @@ from bertlook_teach.views import (
     text_width,
 )
 
+from ...syllabus import worded
+
 RIGHT, WRONG = OKABE_ITO["green"], OKABE_ITO["vermillion"]
 
 READINGS = ("the dependent looks at its governor", "the governor looks at its dependent")
@@ -85,21 +87,21 @@ def describe_arcs(
     """
     words, arcs = picture["words"], picture["arcs"]
     if not arcs:
-        return "This sentence has no such arc."
+        return worded("no arc")
     answered = [arc for arc in arcs if arc["answer"] is not None]
     if not answered:
-        return f"The treebank: {len(arcs)} arc{'s' * (len(arcs) != 1)}."
+        return worded("one arc") if len(arcs) == 1 else worded("arcs", count=len(arcs))
     right = sum(is_right(arc) for arc in answered)
     reading = READINGS[direction] if reading is None else reading
-    name = "This predictor" if head is None else f"Head {head_label(*head)}, read as “{reading}”"
-    sentence = f"{name}: {right} of {len(arcs)} right."
+    who = "This predictor"
+    if head is not None:
+        who = worded("head as read", head=worded("head", label=head_label(*head)), reading=reading)
+    said = [worded("right arcs", who=who, right=right, count=len(arcs))]
     wrong = next((arc for arc in answered if not is_right(arc)), None)
     if wrong:
-        dependent, answer, governor = (
-            quoted(words[wrong[k]], False) for k in ("dependent", "answer", "governor")
-        )
-        sentence += f" For {dependent} it names {answer}, not {governor}."
-    return sentence
+        named = {k: quoted(words[wrong[k]], False) for k in ("dependent", "answer", "governor")}
+        said.append(worded("wrong arc", **named))
+    return " ".join(said)
 
 
 def arc_levels(spans: Sequence[tuple[int, int]]) -> list[int]:

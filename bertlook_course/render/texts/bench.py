@@ -24,14 +24,12 @@ from bertlook_teach.views import (
     text,
 )
 
+from ...syllabus import worded
 from ..drawing.layout import broken_lines, joined
 
 OFF = SELECTED_INK
 
-WAYS = {
-    "zero": ("its output is 0", "their outputs are 0"),
-    "uniform": ("it looks at all tokens equally", "they look at all tokens equally"),
-}
+WAYS = {"zero": ("zero", "zeros"), "uniform": ("uniform", "uniforms")}  # captions: of one head, of several
 
 _NAMED = 4  # more heads than this are counted, not named
 
@@ -47,16 +45,17 @@ def describe_off(off: Sequence[tuple[int, int]], shape: tuple[int, int]) -> str:
     n_layers, n_heads = shape
     off = sorted(tuple(head) for head in off)
     if not off:
-        return "all heads on"
+        return worded("all on")
     if len(off) == n_layers * n_heads:
-        return f"all {len(off)} heads off"
+        return worded("all off", count=len(off))
     layers = sorted({layer for layer, _ in off})
     if len(off) == len(layers) * n_heads and len(layers) <= _NAMED:
-        numbers = [str(layer + 1) for layer in layers]
-        return f"layer{'s' * (len(layers) > 1)} {joined(numbers)} off"
+        names = joined([str(layer + 1) for layer in layers])
+        return worded("layers off" if len(layers) > 1 else "layer off", names=names)
     if len(off) > _NAMED:
-        return f"{len(off)} of {n_layers * n_heads} heads off"
-    return f"head{'s' * (len(off) > 1)} {joined([head_label(*head) for head in off])} off"
+        return worded("many off", count=len(off), all=n_layers * n_heads)
+    names = joined([head_label(*head) for head in off])
+    return worded("heads off" if len(off) > 1 else "head off", names=names)
 
 
 def describe_change(before, after, units, *, off: bool = True, places: int = 2, seed: int = 0) -> str:
@@ -67,8 +66,10 @@ def describe_change(before, after, units, *, off: bool = True, places: int = 2, 
     """
     before, after = (np.asarray(values, dtype=float) for values in (before, after))
     low, high = paired_interval(before, after, units, seed=seed) if off else (0.0, 0.0)
-    signed = [_signed(value, places) for value in ((after - before).mean(), low, high)]
-    return f"{before.mean():.{places}f} → {after.mean():.{places}f}, change {signed[0]} [{signed[1]}, {signed[2]}]"
+    means = {"before": f"{before.mean():.{places}f}", "after": f"{after.mean():.{places}f}"}
+    changes = {"change": (after - before).mean(), "low": low, "high": high}
+    signed = {name: _signed(value, places) for name, value in changes.items()}
+    return worded("before and after", **means, **signed)
 
 
 def _short_percent(share: float) -> str:
@@ -98,35 +99,38 @@ def bench_result(bench, before, after) -> dict[str, object]:
     sentence, which = bench.sentence, describe_off(after.off, shape)
     n_texts = len(set(np.asarray(bench.units).tolist()))
     change = describe_change(before.losses, after.losses, bench.units, off=bool(after.off))
-    scores = [
-        f"Masked-LM loss, nats: {change} ({len(before.losses)} pieces of {n_texts} text{'s' * (n_texts > 1)})."
-    ]
+    of = {"change": change, "pieces": len(before.losses)}
+    scores = [worded("loss", **of, count=n_texts) if n_texts > 1 else worded("loss of a text", **of)]
     if before.right is not None:
         n = len(before.right)
         change = describe_change(before.right, after.right, np.arange(n), off=bool(after.off))
         task = getattr(bench.classify, "name", "Task")
         scores.append(f"{task}, share right: {change} ({n} examples).")
     truth = None if sentence.truth is None else sentence.tokens[sentence.masked]
-    likeliest = [outcome.guesses[0] for outcome in (before, after)]
+    likeliest = {"first": quoted(before.guesses[0][0]), "now": quoted(after.guesses[0][0])}
     if truth is None:
-        said = f"First guess {quoted(likeliest[0][0])} ({percent(likeliest[0][1])}), now {quoted(likeliest[1][0])} ({percent(likeliest[1][1])})."
+        shares = {"share": before.guesses[0][1], "share_now": after.guesses[0][1]}
     else:
-        said = (
-            f"Right word {quoted(truth)}: {percent(before.truth)}, now {percent(after.truth)}. First guess "
-            f"{quoted(likeliest[0][0])}, now {quoted(likeliest[1][0])}."
-        )
-    whose = re.sub("^specimen", "Specimen", bench.encoder.title)
-    control = ""
+        likeliest["truth"] = quoted(truth)
+        shares = {"share": before.truth, "share_now": after.truth}
+    shares = {name: percent(share) for name, share in shares.items()}
+    heads = {"model": re.sub("^specimen", "Specimen", bench.encoder.title), "off": which}
+    said = [
+        worded("off so", **heads, way=worded(WAYS[after.how][len(after.off) > 1]))
+        if after.off
+        else worded("off", **heads),
+        worded("first and now" if truth is None else "right and now", **likeliest, **shares),
+    ]
     if len(after.off) == shape[0] * shape[1]:
-        control = " This is the positive control: no word can see another, and the guess is made from place and habit alone."
+        said.append(worded("control"))
     return {
         "before": [[piece, round(share, 5), _short_percent(share)] for piece, share in before.guesses],
         "after": [[piece, round(share, 5), _short_percent(share)] for piece, share in after.guesses],
         "truth": truth,
-        "title": "now" if after.off else "now (the same)",
+        "title": worded("guesses now" if after.off else "guesses alike"),
         "scores": scores,
         "cost": round(float(np.mean(after.losses) - np.mean(before.losses)), 4),
-        "sentence": f"{whose}: {which}{f' ({WAYS[after.how][len(after.off) > 1]})' if after.off else ''}. {said}{control}",
+        "sentence": " ".join(said),
     }
 
 
@@ -174,7 +178,7 @@ def render_bench(shape, off, tokens, masked, mask, result, *, font_size: float =
     largest = max(share for _, share, _ in [*result["before"], *result["after"]]) or 1.0
     was = {piece: share for piece, share, _ in result["before"]} if off else {}
     for number, (title, guesses) in enumerate(
-        (("all heads on", result["before"]), (result["title"], result["after"]))
+        ((worded("all on"), result["before"]), (result["title"], result["after"]))
     ):
         x = beside + number * column
         body.append(text(x, y, title, extra=' font-weight="600"'))

@@ -238,8 +238,8 @@ function createBench(host, get, emit) {
     const [before, after] = [result.before ?? [], result.after ?? []];
     const largest = Math.max(...[...before, ...after].map(([, share]) => share)) || 1;
     lists.replaceChildren(
-      guessList("all heads on", before, [result.truth], largest),
-      guessList(result.title ?? "now", after, [result.truth], largest, result.off?.length ? before : []),
+      guessList(worded("all on"), before, [result.truth], largest),
+      guessList(result.title ?? worded("guesses now"), after, [result.truth], largest, result.off?.length ? before : []),
     );
     scores.replaceChildren(...(result.scores ?? []).map((line) => element("p", "", {}, line)));
     setSentence(caption, fresh ? (result.message || result.sentence || "") : "Computing … (by a running kernel, or by the page that holds the model)");

@@ -22,17 +22,18 @@ function isRight(arc) {
 }
 
 function describeArcs(words, arcs, layer, head, reading) {
-  if (!arcs.length) return "This sentence has no such arc.";
+  if (!arcs.length) return worded("no arc");
   const answered = arcs.filter((arc) => arc.answer >= 0);
-  if (!answered.length) return `The treebank: ${arcs.length} arc${arcs.length === 1 ? "" : "s"}.`;
+  if (!answered.length) return arcs.length === 1 ? worded("one arc") : worded("arcs", { count: arcs.length });
   const right = answered.filter(isRight).length;
-  let said = `Head ${headLabel(layer, head)}, read as “${reading}”: ${right} of ${arcs.length} right.`;
+  const who = worded("head as read", { head: headName(layer, head), reading });
+  const said = [worded("right arcs", { who, right, count: arcs.length })];
   const wrong = answered.find((arc) => !isRight(arc));
   if (wrong) {
-    const [a, b, c] = [wrong.dependent, wrong.answer, wrong.governor].map((i) => quoted(words[i], false));
-    said += ` For ${a} it names ${b}, not ${c}.`;
+    const [dependent, answer, governor] = [wrong.dependent, wrong.answer, wrong.governor].map((i) => quoted(words[i], false));
+    said.push(worded("wrong arc", { dependent, answer, governor }));
   }
-  return said;
+  return said.join(" ");
 }
 
 function createArcView(host, get, emit) {

@@ -1,15 +1,15 @@
 // The masked word as a game: say what is hidden, then see what the model says. Who computes (a kernel, or the page) sets numbers; the words are
 // made here. The sentence and the list are those of ablation_bench.js.
 
-// The same sentence as MaskedWordView.sentence in bertlook_course/widgets/panels/masked_word.py, held together by a test.
+// The same sentence as MaskedWordView.sentence in bertlook_course/widgets/panels/masked_word.py.
 function describeHidden({ guesses, truth, reply, count }) {
-  const placed = (whose, [piece, share, rank]) => `${whose} ${quoted(piece)}: ${percent(share)}, guess ${rank} of ${count}.`;
+  const placed = ([piece, share, rank]) => ({ piece: quoted(piece), share: percent(share), rank, count });
   const said = [];
-  if (reply[0] === 0) said.push("The model knows nothing in your guess.");
-  else if (reply.length === 1) said.push(`Your guess is ${reply[0]} wordpieces; the model fills in one.`);
-  else if (reply.length) said.push(placed("Your guess", reply));
-  if (truth.length) said.push(placed("Right word", truth));
-  said.push(`First guess ${quoted(guesses[0][0])} (${percent(guesses[0][1])}).`);
+  if (reply[0] === 0) said.push(worded("nothing known"));
+  else if (reply.length === 1) said.push(worded("several pieces", { count: reply[0] }));
+  else if (reply.length) said.push(worded("your guess", placed(reply)));
+  if (truth.length) said.push(worded("right word", placed(truth)));
+  said.push(worded("first guess", { piece: quoted(guesses[0][0]), share: percent(guesses[0][1]) }));
   return said.join(" ");
 }
 

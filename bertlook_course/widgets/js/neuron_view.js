@@ -4,7 +4,7 @@ const NEURON_KEYS_HELP =
   "Left and right arrows change the head, up and down the layer. Page Up and Page Down choose the query. " +
   "Shift with up and down arrow chooses a key, Escape lets it go. The letter A shows all dimensions, or the largest.";
 
-// The same numbers and sentences as bertlook_course/render/heads/neurons.py, held together by a test.
+// The same numbers and sentences as bertlook_course/render/heads/neurons.py.
 function signed(value) {
   const rounded = Math.floor(Math.abs(value) * 100 + 0.5) / 100;
   return rounded ? `${value > 0 ? "+" : "-"}${rounded.toFixed(2)}` : "0.00";
@@ -35,17 +35,19 @@ function describeNeurons(view, { tokens, special }, { own, rest }, key, layer, h
   const at = key < 0 ? argmax(view.weights) : key;
   const products = view.products[at];
   const most = own.reduce((best, d) => (Math.abs(products[d]) > Math.abs(products[best]) ? d : best), own[0]);
-  const target = at === view.query ? "itself" : quoted(tokens[at], special[at]);
   const plain = (value) => signed(Math.abs(value)).replace("+", "");
-  let sentence =
-    `Head ${headLabel(layer, head)}: ${quoted(tokens[view.query], special[view.query])} looks at ${target} with weight ` +
-    `${percent(view.weights[at])}, score ${signed(view.scores[at])}. ` +
-    `That is the sum of ${view.size} product${view.size === 1 ? "" : "s"}, ${signed(sum(products))}, divided by ` +
-    `${plain(Math.sqrt(view.size))}. Dimension ${most + 1} ${products[most] >= 0 ? "adds" : "takes away"} most, ${plain(products[most])}`;
-  if (rest.length) {
-    sentence += `; the ${rest.length} that are not drawn one by one add ${signed(sum(rest.map((d) => products[d])))}`;
-  }
-  return `${sentence}.`;
+  const first = worded("one weight", {
+    head: headName(layer, head),
+    query: quoted(tokens[view.query], special[view.query]),
+    key: at === view.query ? worded("itself") : quoted(tokens[at], special[at]),
+    share: percent(view.weights[at]),
+    score: signed(view.scores[at]),
+  });
+  const parts = { count: view.size, sum: signed(sum(products)), root: plain(Math.sqrt(view.size)) };
+  const second = worded(view.size === 1 ? "one product" : "products", parts);
+  const third = [worded(products[most] >= 0 ? "adds most" : "takes most", { dimension: most + 1, amount: plain(products[most]) })];
+  if (rest.length) third.push(worded("not drawn", { count: rest.length, sum: signed(sum(rest.map((d) => products[d]))) }));
+  return `${first} ${second} ${third.join("; ")}.`;
 }
 
 function createNeuronView(host, get, emit) {

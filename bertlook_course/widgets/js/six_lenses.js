@@ -1,5 +1,5 @@
 // One head and one sentence under several lenses: a column per lens, the tokens written once, one query for all.
-// The same picture and sentence as bertlook_course/render/heads/lenses.py, held together by a test.
+// The same picture and sentence as bertlook_course/render/heads/lenses.py.
 
 const LENS_STYLES = ["bars", "grids"];
 const LITTLE = 0.1;
@@ -29,12 +29,14 @@ function describeLenses(maps, { tokens, special }, layer, head, query) {
     if (full === 0 || values[query * n + best] / full < LITTLE) little.push(title);
     else first.set(best, [...(first.get(best) ?? []), title]);
   }
-  const said = [...first].map(
-    ([key, names]) => `at ${key === query ? "itself" : quoted(tokens[key], special[key])} in ${joined(names)}`,
-  );
-  const parts = said.length ? [`most is ${said.join(", ")}`] : [];
-  if (little.length) parts.push(`little (under ${Math.round(100 * LITTLE)}) in ${joined(little)}`);
-  return `Head ${headLabel(layer, head)}, query ${quoted(tokens[query], special[query])}: ${parts.join("; ")}.`;
+  const places = [...first].map(([key, names]) => {
+    const named = key === query ? worded("itself") : quoted(tokens[key], special[key]);
+    return worded("most at", { key: named, lenses: joined(names) });
+  });
+  const parts = places.length ? [worded("most", { places: places.join(", ") })] : [];
+  if (little.length) parts.push(worded("little", { share: Math.round(100 * LITTLE), lenses: joined(little) }));
+  const who = worded("head and query", { head: headName(layer, head), query: quoted(tokens[query], special[query]) });
+  return worded("lenses", { who, said: parts.join("; ") });
 }
 
 function createSixLenses(host, get, emit) {

@@ -1,5 +1,5 @@
 // Votes of a room: codes are typed or pasted here, counted here, and sent nowhere. What counts as a vote is said in
-// bertlook_course/syllabus/tally.py; a test holds the two together.
+// bertlook_course/syllabus/tally.py; a test in a browser holds the two together.
 
 const CODE = /(?<![\w.-])0*(\d{1,2})[-.]0*(\d{1,2})[ \t]*[-:.)=]?[ \t]*([A-Za-z])(?:[ \t]*[x×][ \t]*(\d{1,3}))?(?![\w'’-])/g;
 const LETTER = /^([A-Za-z])(?:[x×]?(\d{1,3}))?$/;
@@ -16,15 +16,15 @@ function countVotes(text, lesson, question, letters) {
     const alone = line.split(/[,;:\t]/).map((part) => LETTER.exec(part.replace(/^[ "']+|[ "']+$/g, ""))).filter(Boolean);
     if (!found.length && alone.length === 1) found = [[lesson, question, alone[0][1], alone[0][2]]];
     else if (!found.length && alone.length) {
-      refused.push(`${line.trim().slice(0, 40)} has several letters; write codes, such as ${lesson}-${question}A`);
+      refused.push(worded("several letters", { line: line.trim().slice(0, 40), code: `${lesson}-${question}A` }));
     }
     for (const [itsLesson, itsQuestion, written, times] of found) {
       const letter = written.toUpperCase();
       const n = Number(times || 1);
       const code = `${itsLesson}-${itsQuestion}${letter}`;
-      if (itsLesson !== lesson) refused.push(`${code} is of lesson ${itsLesson}; this is lesson ${lesson}`);
+      if (itsLesson !== lesson) refused.push(worded("other lesson", { code, its_lesson: itsLesson, lesson }));
       else if (itsQuestion !== question) elsewhere += n;
-      else if (!(letter in counts)) refused.push(`${code} is none of the choices ${letters.join(", ")}`);
+      else if (!(letter in counts)) refused.push(worded("no choice", { code, letters: letters.join(", ") }));
       else counts[letter] += n;
     }
   }

@@ -1,5 +1,5 @@
 // The film of a training run: a map of all heads at a checkpoint, a curve of the chosen one, a slider over time. The map is that of
-// head_map.js, which stands before this; the sentence is that of bertlook_course/render/heads/film.py, held together by a test.
+// head_map.js, which stands before this; the sentence is that of bertlook_course/render/heads/film.py.
 
 const FILM_STEP = 700; // milliseconds a checkpoint while it plays
 const HARDLY = 0.05;
@@ -132,17 +132,16 @@ function createFilm(host, get, emit) {
     const best = (at) => curves.reduce((most, curve, head) => (curve[at] > curves[most][at] ? head : most), 0); // layer 1 is always there
     const curve = curves[i];
     const half = halfWay(curve);
-    const when = half < 0 ? "It hardly changes." : `It is half way there after ${get("reached")[half]}.`;
     const baseline = get("baselines")[index()];
-    const tail = baseline ? ` ${baseline[0][0].toUpperCase()}${baseline[0].slice(1)}: ${number(baseline[1])}.` : "";
-    const end = number(curve[last()]);
-    const here = point === last() ? ` ends at ${end}` : ` is at ${number(curve[point])} and ends at ${end}`;
-    const state = Number.isNaN(curve[point]) ? ` is not there yet; it ends at ${end}` : here;
-    const own = point === last() && best(point) === i ? "" : ` Head ${name(i)}${state}.`;
-    const said =
-      `After ${get("reached")[point]} tokens, ${get("labels")[index()]}: head ${name(best(point))} has most, ` +
-      `${number(curves[best(point)][point])}.${own} ${when}${tail}`;
-    setSentence(caption, said);
+    const here = { tokens: get("reached")[point], measure: get("labels")[index()] };
+    const said = [worded("best head", { ...here, head: name(best(point)), value: number(curves[best(point)][point]) })];
+    if (point !== last() || best(point) !== i) {
+      const state = Number.isNaN(curve[point]) ? "not there" : point === last() ? "at its end" : "on its way";
+      said.push(worded(state, { head: name(i), value: number(curve[point]), end: number(curve[last()]) }));
+    }
+    said.push(half < 0 ? worded("no way") : worded("half way", { tokens: get("reached")[half] }));
+    if (baseline) said.push(worded("baseline", { name: `${baseline[0][0].toUpperCase()}${baseline[0].slice(1)}`, value: number(baseline[1]) }));
+    setSentence(caption, said.join(" "));
     reached.textContent = `${get("reached")[point]} tokens read`;
     slider.max = last();
     slider.value = point;

@@ -13,6 +13,7 @@ from bertlook_teach.views import InPage, TextBox, model_of, page_bundle, percent
 
 from ...analyses.ablation import guess_masked
 from ...render import Estimate, TextTable, table_bars
+from ...syllabus import worded
 from ..assets import module_source, view_style
 
 TOP = 5
@@ -51,20 +52,20 @@ class MaskedWordView(InPage, anywidget.AnyWidget):
     def sentence(self) -> str:
         """What is said beneath the guesses."""
 
-        def placed(whose, piece, share, rank):
-            return f"{whose} {quoted(piece)}: {percent(share)}, guess {rank} of {self.count}."
+        def placed(piece, share, rank):
+            return {"piece": quoted(piece), "share": percent(share), "rank": rank, "count": self.count}
 
         said = []
         if self.reply == [0]:
-            said.append("The model knows nothing in your guess.")
+            said.append(worded("nothing known"))
         elif len(self.reply) == 1:
-            said.append(f"Your guess is {self.reply[0]} wordpieces; the model fills in one.")
+            said.append(worded("several pieces", count=self.reply[0]))
         elif self.reply:
-            said.append(placed("Your guess", *self.reply))
+            said.append(worded("your guess", **placed(*self.reply)))
         if self.truth:
-            said.append(placed("Right word", *self.truth))
+            said.append(worded("right word", **placed(*self.truth)))
         piece, share = self.guesses[0]
-        return " ".join([*said, f"First guess {quoted(piece)} ({percent(share)})."])
+        return " ".join([*said, worded("first guess", piece=quoted(piece), share=percent(share))])
 
 
 class MaskedWord(ipywidgets.VBox):

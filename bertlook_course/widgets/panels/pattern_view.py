@@ -9,6 +9,7 @@ from bertlook_teach.model import Attention
 from ...analyses.patterns import WordMaps, score_pattern
 from ...metrics import CannotDecide
 from ...render import render_pattern_score
+from ...syllabus import worded
 from ..text_view import TextView
 
 TREE_PATTERN = "query.pos('DET') & key.governor()"
@@ -64,7 +65,7 @@ class PatternView(TextView):
             try:
                 return render_pattern_score(score_pattern(text, maps, twin), measure, unit)
             except CannotDecide as reason:
-                raise ValueError(f"cannot be decided: {reason}.") from None
+                raise ValueError(worded("undecided", reason=reason)) from None
 
         super().__init__(draw, pattern)
         self.text_box.text.placeholder = "a pattern, then Enter"

@@ -13,14 +13,12 @@ from bertlook_teach.views import HeadMap, TextBox, mime_bundle, percent
 
 from ...analyses.patterns import CONDITIONS, WordMaps, answers_of, check_corpus, count_cases, parse_pattern
 from ...metrics import CannotDecide, best_index
+from ...syllabus import worded
 from .pattern_view import PLAIN_PATTERN
 
 MEASURE = "share of cases found"
 
 LISTED = 4  # pairs of words that are spelt out
-
-# The same words stand in js/patterns.js, held together by a test.
-WARNING = "One text decides nothing: the best of many heads may be best by luck."
 
 
 class TypedPattern(ipywidgets.VBox):
@@ -99,7 +97,7 @@ class TypedPattern(ipywidgets.VBox):
         try:
             counts = count_cases(pattern, maps, answers)
         except CannotDecide as reason:
-            raise ValueError(f"cannot be decided: {reason}.") from None
+            raise ValueError(worded("undecided", reason=reason)) from None
         beyond = answers == "anything"
         pairs = [
             (reading.words[q], reading.words[k])
@@ -107,15 +105,17 @@ class TypedPattern(ipywidgets.VBox):
             if beyond or (q != k and reading.is_word[q] and reading.is_word[k])
         ]
         shown = ", ".join(f"{one} → {other}" for one, other in pairs[:LISTED])
-        more = f" and {len(pairs) - LISTED} more" if len(pairs) > LISTED else ""
-        n, kind = int(counts.cases[0]), "tokens" if beyond else "words and marks"
+        if len(pairs) > LISTED:
+            shown = worded("more pairs", pairs=shown, count=len(pairs) - LISTED)
+        n, kind = int(counts.cases[0]), worded("tokens" if beyond else "words and marks")
         of = len(reading) if beyond else len(reading.word_positions)
-        guessing = percent(float(counts.right_rules[0, -1] / n))
-        said = (
-            f"{pattern.in_words()} {n} of {of} {kind} {'has' if n == 1 else 'have'} such a key: {shown}{more}. "
-            f"A head finds a case if it looks most at such a key; guessing among the {kind} finds {guessing}. {WARNING}"
-        )
-        return {MEASURE: counts.right[0] / n}, said
+        told = {"pattern": pattern.in_words(), "all": of, "kind": kind, "pairs": shown}
+        said = [
+            worded("one case", **told) if n == 1 else worded("cases", **told, count=n),
+            worded("guessing", kind=kind, share=percent(float(counts.right_rules[0, -1] / n))),
+            worded("one text"),
+        ]
+        return {MEASURE: counts.right[0] / n}, " ".join(said)
 
     def _show(self, line: str, text: str, text_pair: str | None) -> None:
         values, self.sentence = self._scored(line, text, text_pair)

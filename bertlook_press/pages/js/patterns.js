@@ -4,16 +4,16 @@
 globalThis.bertlookPatterns = (() => {
   "use strict";
   const LONGEST = 2000, DEEPEST = 200, BRACKETS = 199, LISTED = 4;
-  const TREEBANK = "a treebank", PAIRS = "pairs of texts", EXAMPLE = 'query.pos("DET") & key.governor()';
-  const WARNING = "One text decides nothing: the best of many heads may be best by luck.";
+  const { worded } = globalThis.bertlookTraits, TREEBANK = worded("a treebank"), PAIRS = worded("pairs of texts"), SEARCH = worded("takes search");
 
   // ---- reading a line ----
   const PARTS = /\s+|#.*|([A-Za-z_]\w*)|(\d+(?![\w.]))|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|([&|~().,+-])/uy;
   const ESCAPES = { n: "\n", t: "\t", r: "\r", "\\": "\\", "'": "'", '"': '"' };
 
   function fail(why, column, text) {
-    const curly = /[“”„‘’«»]/u.test(text) ? " Quotes must be straight: \" or '." : "";
-    throw new Error(`this is not an expression: ${why}, in column ${column} of '${[...text].slice(0, 120).join("")}'.${curly} Expected for example: ${EXAMPLE}.`);
+    const said = worded("no expression", { why, column, text: `'${[...text].slice(0, 120).join("")}'` });
+    const curly = /[“”„‘’«»]/u.test(text) ? [worded("straight")] : [];
+    throw new Error([said, ...curly, worded("expected")].join(" "));
   }
 
   function partsOf(text) {
@@ -41,16 +41,16 @@ globalThis.bertlookPatterns = (() => {
   }
 
   function parse(line, conditions) {
-    if (!line.trim()) throw new Error(`the pattern is empty; write for example ${EXAMPLE}.`);
+    if (!line.trim()) throw new Error(worded("empty"));
     const length = [...line].length;
-    if (length > LONGEST) throw new Error(`a pattern has at most ${LONGEST} characters; this one has ${length}.`);
+    if (length > LONGEST) throw new Error(worded("too long", { most: LONGEST, count: length }));
     const text = line.split("\n").join(" ").trim(), parts = partsOf(text);
     let at = 0, open = 0;
     const kind = () => parts[at]?.kind, column = () => parts[at]?.column ?? text.length + 1;
     const wanted = (what) => (kind() === what ? parts[at++] : fail(`${what} was expected`, column(), text));
     const deeper = (node, ...inner) => {
       node.depth = 1 + Math.max(0, ...inner.map((one) => one.depth));
-      if (node.depth > DEEPEST) throw new Error(`a pattern has at most ${DEEPEST} parts within one another; write it in fewer.`);
+      if (node.depth > DEEPEST) throw new Error(worded("too deep", { most: DEEPEST }));
       return node;
     };
 
@@ -76,7 +76,7 @@ globalThis.bertlookPatterns = (() => {
     function bracketed() {
       const start = column();
       at += 1;
-      if ((open += 1) > BRACKETS) throw new Error("the pattern cannot be read: too many brackets.");
+      if ((open += 1) > BRACKETS) throw new Error(worded("unreadable", { why: worded("brackets") }));
       const node = either();
       if (kind() !== ")") fail("'(' was never closed", start, text);
       at += 1;
@@ -85,18 +85,18 @@ globalThis.bertlookPatterns = (() => {
     }
 
     function condition() {
-      const start = column(), side = parts[at];
+      const start = column(), side = parts[at], where = (part) => ({ where: worded("where", { part, column: start }) });
       if (["and", "or", "not"].includes(side?.value) && side.kind === "name") {
-        throw new Error(`put conditions together with &, | and ~, not with and, or, not; got ${side.value} in column ${start}.`);
+        throw new Error(worded("in words", where(side.value)));
       }
       if (side?.kind !== "name" || !["query", "key"].includes(side.value)) {
         if (!side) fail("a condition was expected", start, text);
-        throw new Error(`a pattern is made of conditions such as query.pos("DET") and key.governor(); got ${side.value} in column ${start}.`);
+        throw new Error(worded("no condition", where(side.value)));
       }
       at += 1;
       wanted(".");
       const { value: name } = wanted("name");
-      if (kind() !== "(") throw new Error(`a condition ends with brackets, for example key.governor(); got ${side.value}.${name} in column ${start}.`);
+      if (kind() !== "(") throw new Error(worded("not asked", where(`${side.value}.${name}`)));
       at += 1;
       const given = [];
       while (kind() !== ")") {
@@ -105,12 +105,17 @@ globalThis.bertlookPatterns = (() => {
       }
       at += 1;
       const node = deeper({ kind: "condition", side: side.value, name, given }, ...given.filter(isPattern));
+      const refuse = (said) => {
+        throw new Error(worded("in column", { said, column: start }));
+      };
       if (!Object.hasOwn(conditions, name)) {
-        throw new Error(`${side.value} has no condition '${name}'. There are: ${Object.keys(conditions).sort().join(", ")}. In column ${start}.`);
+        const known = worded("there are", { names: Object.keys(conditions).sort().join(", ") });
+        refuse([worded("unknown", { side: side.value, name: single(name) }), known].join(" "));
       }
       const takes = conditions[name][1];
       if (!FITS[takes](given)) {
-        throw new Error(`${side.value}.${name} takes ${takes}; got ${given.map(pythonWritten).join(", ") || "nothing"}. In column ${start}.`);
+        const got = given.map(pythonWritten).join(", ") || worded("takes nothing");
+        refuse(worded("takes", { condition: `${side.value}.${name}`, takes, got }));
       }
       return node;
     }
@@ -134,13 +139,13 @@ globalThis.bertlookPatterns = (() => {
   const whole = (value) => typeof value === "number";
   const texts = (given) => given.length > 0 && given.every((one) => typeof one === "string" && one);
   const FITS = {
-    nothing: (given) => !given.length,
-    "one or more texts in quotes": texts,
-    "one or more whole numbers other than 0": (given) => given.length > 0 && given.every((one) => whole(one) && one !== 0),
-    "one or more whole numbers": (given) => given.length > 0 && given.every(whole),
-    "one whole number, at least 1": (given) => given.length === 1 && whole(given[0]) && given[0] >= 1,
-    "'A' or 'B'": (given) => given.length === 1 && ["A", "B"].includes(given[0]),
-    "nothing, words in quotes, or one pattern": (given) => !given.length || texts(given) || (given.length === 1 && isPattern(given[0])),
+    [worded("takes nothing")]: (given) => !given.length,
+    [worded("takes texts")]: texts,
+    [worded("takes steps")]: (given) => given.length > 0 && given.every((one) => whole(one) && one !== 0),
+    [worded("takes numbers")]: (given) => given.length > 0 && given.every(whole),
+    [worded("takes count")]: (given) => given.length === 1 && whole(given[0]) && given[0] >= 1,
+    [worded("takes segment")]: (given) => given.length === 1 && ["A", "B"].includes(given[0]),
+    [SEARCH]: (given) => !given.length || texts(given) || (given.length === 1 && isPattern(given[0])),
   };
 
   // ---- saying it ----
@@ -157,22 +162,23 @@ globalThis.bertlookPatterns = (() => {
     return `${node.side}.${node.name}(${node.given.map((one) => (isPattern(one) ? written(one) : literal(one))).join(", ")})`;
   }
 
-  const counted = (n) => `${n} word${n === 1 ? "" : "s"}`;
+  const counted = (n) => (n === 1 ? worded("one word") : worded("words", { count: n }));
 
   function said(node, conditions, no = false) {
     const own = (one, not) => said(one, conditions, not);
     const within = (one, kind) => (one.kind === kind ? `(${own(one)})` : own(one));
-    const negated = (words) => (no ? `it is not the case that (${words})` : words);
-    if (node.kind === "both") return negated(`${within(node.left, "either")} and ${within(node.right, "either")}`);
-    if (node.kind === "either") return negated(`${within(node.left, "both")} or ${within(node.right, "both")}`);
-    if (node.kind === "not") return no ? `it is not the case that (${own(node)})` : own(node.inner, true);
-    const { side, name, given } = node, [sentence, takes] = conditions[name], search = takes.startsWith("nothing, words");
-    let args = given.map((one) => (["word", "token", "lemma"].includes(name) || search ? literal(one) : `${one}`)).join(" or ");
-    if (name === "offset") args = given.map((n) => `${counted(Math.abs(n))} ${n < 0 ? "before" : "after"}`).join(" or ");
+    const negated = (words) => (no ? worded("not so", { words }) : words);
+    if (node.kind === "both") return negated(worded("both", { left: within(node.left, "either"), right: within(node.right, "either") }));
+    if (node.kind === "either") return negated(worded("either", { left: within(node.left, "both"), right: within(node.right, "both") }));
+    if (node.kind === "not") return no ? negated(own(node)) : own(node.inner, true);
+    const { side, name, given } = node, [sentence, takes] = conditions[name], search = takes === SEARCH, or = ` ${worded("or")} `;
+    let args = given.map((one) => (["word", "token", "lemma"].includes(name) || search ? literal(one) : `${one}`)).join(or);
+    if (name === "offset") args = given.map((n) => worded(n < 0 ? "words before" : "words after", { words: counted(Math.abs(n)) })).join(or);
     if (name === "within") args = counted(given[0]);
-    if (search && !given.length) args = "word";
-    if (search && isPattern(given[0] ?? "")) args = `word for which (${own(given[0])})`;
-    const filled = { it: `the ${side}`, other: `the ${side === "query" ? "key" : "query"}`, no: no ? " not" : "", args };
+    if (search && !given.length) args = worded("word");
+    if (search && isPattern(given[0] ?? "")) args = worded("word so", { words: own(given[0]) });
+    const the = (one) => worded("the side", { side: one }), other = the(side === "query" ? "key" : "query");
+    const filled = { it: the(side), other, no: no ? ` ${worded("not")}` : "", args };
     return sentence.replace(/\{(it|other|no|args)\}/g, (_, place) => filled[place]);
   }
 
@@ -272,11 +278,9 @@ globalThis.bertlookPatterns = (() => {
     const trees = asked(TREEBANK), pairs = asked(PAIRS);
     if (trees) {
       const plain = Object.keys(conditions).filter((name) => conditions[name][2] !== TREEBANK).sort().join(", ");
-      throw new Error(`${trees} can only be asked of a treebank, and this is plain text. Give sentences in CoNLL-U (read_conllu, or --data FILE), or use: ${plain}.`);
+      throw new Error(worded("needs a treebank", { conditions: trees, names: plain }));
     }
-    if (pairs && !text.segments.some(Boolean)) {
-      throw new Error(`${pairs} asks for two segments, and these texts have one; give pairs of texts (read_pairs, or --pairs FILE).`);
-    }
+    if (pairs && !text.segments.some(Boolean)) throw new Error(worded("needs pairs", { conditions: pairs }));
   }
 
   // `run` is what the model gives for the text, `percent` how shares are said: the share of cases of each head, and the sentence beneath the map.
@@ -301,14 +305,13 @@ globalThis.bertlookPatterns = (() => {
       found += keys[q].size;
       if (keys[q].size) asked.push(q), (guessing += keys[q].size / own);
     }
-    const reason = !candidates
-      ? "no text has two words, and a word does not answer with itself"
-      : !found
-        ? `the pattern matches no pair of words in any text${elsewhere ? "; it matches special tokens or the query itself, which answer only with answers='anything'" : ""}`
-        : found === candidates
-          ? `the pattern matches every pair, so that every head is always right${missing ? "; answers='anything' lets special tokens and the query itself answer too" : ""}`
-          : "";
-    if (reason) throw new Error(`cannot be decided: ${reason}.`);
+    const undecided = (name, beside, others) => {
+      const reason = worded(name);
+      throw new Error(worded("undecided", { reason: others ? worded(beside, { reason }) : reason }));
+    };
+    if (!candidates) undecided("no two words");
+    if (!found) undecided("no pair", "matches others", elsewhere);
+    if (found === candidates) undecided("every pair", "misses others", missing);
     const size = run.n * run.n, shares = new Float32Array(run.attention.length / size);
     for (let at = 0; at < shares.length; at++) {
       let right = 0;
@@ -324,12 +327,11 @@ globalThis.bertlookPatterns = (() => {
       }
       shares[at] = right / asked.length;
     }
-    const kind = beyond ? "tokens" : "words and marks", of = beyond ? n : isWord.filter(Boolean).length;
-    const more = pairs.length > LISTED ? ` and ${pairs.length - LISTED} more` : "";
-    const sentence =
-      `${inWords(node, conditions)} ${asked.length} of ${of} ${kind} ${asked.length === 1 ? "has" : "have"} such a key: ${pairs.slice(0, LISTED).join(", ")}${more}. ` +
-      `A head finds a case if it looks most at such a key; guessing among the ${kind} finds ${percent(guessing / asked.length)}. ${WARNING}`;
-    return { shares, sentence };
+    const kind = worded(beyond ? "tokens" : "words and marks"), all = beyond ? n : isWord.filter(Boolean).length, count = asked.length;
+    const listed = pairs.slice(0, LISTED).join(", "), told = { pattern: inWords(node, conditions), count, all, kind };
+    told.pairs = pairs.length > LISTED ? worded("more pairs", { pairs: listed, count: pairs.length - LISTED }) : listed;
+    const guess = worded("guessing", { kind, share: percent(guessing / count) });
+    return { shares, sentence: [worded(count === 1 ? "one case" : "cases", told), guess, worded("one text")].join(" ") };
   }
 
   return { parse, score, inWords, fold };

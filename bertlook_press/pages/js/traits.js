@@ -1,8 +1,10 @@
 // One run of a model as the traits of the views, as Python would have set them: HeadMap and HeadView ask for nothing else.
-// A classic script: playground and exported decks stand it before their own.
+// A classic script: playground and exported decks stand it before their own, and `engine_source` stands the words that Python says too
+// before it (bertlookCaptions, from bertlook_course/syllabus/captions.py).
 globalThis.bertlookTraits = (() => {
   "use strict";
   const SPECIAL = new Set(["[CLS]", "[SEP]"]);
+  const worded = (name, parts = {}) => globalThis.bertlookCaptions[name].replace(/\{(\w+)\}/g, (_, part) => parts[part]); // as in views/js/core.js
   const round = (share) => Math.round(Math.min(1, Math.max(0, share)) * 65535);
 
   function groupsOf(words) {
@@ -138,10 +140,7 @@ globalThis.bertlookTraits = (() => {
   }
 
   // ---- heads off: what widgets/panels/ablation_bench.py makes of a masked word and of a batch ----
-  const WAYS = {
-    zero: ["its output is 0", "their outputs are 0"],
-    uniform: ["it looks at all tokens equally", "they look at all tokens equally"],
-  };
+  const WAYS = { zero: ["zero", "zeros"], uniform: ["uniform", "uniforms"] }; // captions: of one head, of several
   const NAMED = 4, TOP = 5; // more heads than this are counted, not named; guesses
   const percent = (p) => (p > 0 && p < 0.005 ? "under 1 %" : p >= 0.995 && p < 0.9999 ? "over 99 %" : `${Math.floor(100 * p + 0.5)} %`);
   const short = (p) => percent(p).replace("under ", "<").replace("over ", ">");
@@ -151,18 +150,20 @@ globalThis.bertlookTraits = (() => {
 
   function describeOff(off, [layers, heads]) {
     const all = layers * heads, rows = [...new Set(off.map(([layer]) => layer))];
-    if (!off.length) return "all heads on";
-    if (off.length === all) return `all ${all} heads off`;
-    if (off.length === rows.length * heads && rows.length <= NAMED) return `layer${rows.length > 1 ? "s" : ""} ${joined(rows.map((row) => `${row + 1}`))} off`;
-    if (off.length > NAMED) return `${off.length} of ${all} heads off`;
-    return `head${off.length > 1 ? "s" : ""} ${joined(off.map(([layer, head]) => `${layer + 1}-${head + 1}`))} off`;
+    if (!off.length) return worded("all on");
+    if (off.length === all) return worded("all off", { count: all });
+    if (off.length === rows.length * heads && rows.length <= NAMED) {
+      return worded(rows.length > 1 ? "layers off" : "layer off", { names: joined(rows.map((row) => `${row + 1}`)) });
+    }
+    if (off.length > NAMED) return worded("many off", { count: off.length, all });
+    return worded(off.length > 1 ? "heads off" : "head off", { names: joined(off.map(([layer, head]) => `${layer + 1}-${head + 1}`)) });
   }
 
   // The place of the token to guess, and whether it was typed as [MASK].
   function maskedAt({ tokens, words, special }, wanted) {
     const typed = tokens.flatMap((token, i) => (token === "[MASK]" && !special[i] ? [i] : []));
-    if (typed.length > 1) throw new Error(`The sentence holds ${typed.length} times [MASK]; one word is guessed at a time.`);
-    if (typed.length && wanted >= 0 && wanted !== typed[0]) throw new Error(`The sentence holds [MASK] already, at position ${typed[0]}; type a word in its place to mask another.`);
+    if (typed.length > 1) throw new Error(capital(worded("several masks", { count: typed.length, mask: "[MASK]" })));
+    if (typed.length && wanted >= 0 && wanted !== typed[0]) throw new Error(capital(worded("mask typed", { mask: "[MASK]", place: typed[0] })));
     if (typed.length) return [typed[0], true];
     if (wanted >= 0) return [wanted, false];
     const pieces = tokens.flatMap((_, i) => (special[i] ? [] : [i]));
@@ -201,8 +202,9 @@ globalThis.bertlookTraits = (() => {
     };
     const signed = (x) => (Number(x.toFixed(2)) === 0 ? "0.00" : `${x < 0 ? "" : "+"}${x.toFixed(2)}`.replace("-", "−").replace("NaN", "nan"));
     const [low, high] = sums.some((x) => x) ? [end(-1.959963984540054), end(1.959963984540054)] : [0, 0], n = counts.length;
-    const said = `${mean(before).toFixed(2)} → ${mean(after).toFixed(2)}, change ${signed(change)} [${signed(low)}, ${signed(high)}]`;
-    return `Masked-LM loss, nats: ${said} (${sum(counts)} pieces of ${n} text${n > 1 ? "s" : ""}).`;
+    const means = { before: mean(before).toFixed(2), after: mean(after).toFixed(2) };
+    const said = worded("before and after", { ...means, change: signed(change), low: signed(low), high: signed(high) });
+    return worded(n > 1 ? "loss" : "loss of a text", { change: said, pieces: sum(counts), count: n });
   }
 
   // What the loss rises by, in nats: the mean over all pieces.
@@ -220,21 +222,24 @@ globalThis.bertlookTraits = (() => {
       sides.push({ guesses: await model.guesses(run, at, TOP), truth: truth === null ? null : await model.probability(run, at, truth) });
     }
     const [before, after] = [sides[0], sides[sides.length - 1]], listed = ({ guesses }) => guesses.map(({ token, p }) => [token, p, short(p)]);
-    const [first, now] = [before.guesses[0], after.guesses[0]];
-    const said = typed
-      ? `First guess ${quoted(first.token)} (${percent(first.p)}), now ${quoted(now.token)} (${percent(now.p)}).`
-      : `Right word ${quoted(truth)}: ${percent(before.truth)}, now ${percent(after.truth)}. First guess ${quoted(first.token)}, now ${quoted(now.token)}.`;
-    const way = off.length ? ` (${WAYS[how][off.length > 1 ? 1 : 0]})` : "";
-    const control = off.length === shape[0] * shape[1] ? " This is the positive control: no word can see another, and the guess is made from place and habit alone." : "";
+    const [first, now] = [before.guesses[0], after.guesses[0]], likeliest = { first: quoted(first.token), now: quoted(now.token) };
+    const heads = { model: whose.replace(/^specimen/, "Specimen"), off: describeOff(off, shape) };
+    const said = [
+      off.length ? worded("off so", { ...heads, way: worded(WAYS[how][off.length > 1 ? 1 : 0]) }) : worded("off", heads),
+      typed
+        ? worded("first and now", { ...likeliest, share: percent(first.p), share_now: percent(now.p) })
+        : worded("right and now", { ...likeliest, truth: quoted(truth), share: percent(before.truth), share_now: percent(after.truth) }),
+    ];
+    if (off.length === shape[0] * shape[1]) said.push(worded("control"));
     return {
       text: shown,
       result: {
-        before: listed(before), after: listed(after), truth, title: off.length ? "now" : "now (the same)", scores,
-        sentence: `${whose.replace(/^specimen/, "Specimen")}: ${describeOff(off, shape)}${way}. ${said}${control}`,
+        before: listed(before), after: listed(after), truth, title: worded(off.length ? "guesses now" : "guesses alike"), scores,
+        sentence: said.join(" "),
         off, how, model: which, masked: at,
       },
     };
   }
 
-  return { mapTraits, viewTraits, neuronTraits, lensTraits, benchTraits, lossLine, lossCost, hiddenTraits, capital, percent };
+  return { mapTraits, viewTraits, neuronTraits, lensTraits, benchTraits, lossLine, lossCost, hiddenTraits, capital, percent, worded };
 })();

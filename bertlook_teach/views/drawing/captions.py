@@ -6,6 +6,8 @@ A name in braces is a part that whoever says the sentence puts in: ``head`` "Hea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 CAPTIONS = {
     # one head's weights
     "head": "Head {label}",
@@ -58,10 +60,10 @@ CAPTIONS = {
 }
 
 
-def worded(name: str, **parts) -> str:
-    """A sentence, or a part of one, with its parts put in.
+def worded(name: str, captions: Mapping[str, str] = CAPTIONS, /, **parts) -> str:
+    """A sentence, or a part of one, with its parts put in; ``captions`` has the words.
 
     >>> worded("largest weight", head="Head 3-1", share="90 %", query="“the”", key="“cat”")
     'Head 3-1: 90 % of “the” goes to “cat”.'
     """
-    return CAPTIONS[name].format(**parts)
+    return captions[name].format(**parts)
