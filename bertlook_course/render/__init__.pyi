@@ -12,7 +12,6 @@ from .drawing.figure_pictures import render_offset_bars as render_offset_bars
 from .drawing.figure_tables import MOST_ROWS as MOST_ROWS
 from .drawing.figure_tables import figure_numbers as figure_numbers
 from .drawing.figures import FORMATS as FORMATS
-from .drawing.figures import badge_figure as badge_figure
 from .drawing.figures import describe_layers as describe_layers
 from .drawing.figures import draw_level as draw_level
 from .drawing.figures import layer_curves as layer_curves
@@ -144,6 +143,7 @@ from .results.course import describe_course as describe_course
 from .results.course import lesson_table as lesson_table
 from .results.dots import table_bars as table_bars
 from .results.dots import table_dots as table_dots
+from .results.essay import OUTCOMES as OUTCOMES
 from .results.essay import compared_table as compared_table
 from .results.essay import outcome_p as outcome_p
 from .results.essay import outcome_table as outcome_table
@@ -166,7 +166,6 @@ from .results.layers import render_beliefs as render_beliefs
 from .results.layers import where_table as where_table
 from .results.ledger_page import claims_page as claims_page
 from .results.misconceptions import format_misconceptions as format_misconceptions
-from .results.misconceptions import misconception_table as misconception_table
 from .results.probes import learning_figure as learning_figure
 from .results.probes import pair_grids as pair_grids
 from .results.probes import published_probes as published_probes

@@ -13,7 +13,7 @@ import pytest
 import traitlets
 from any_view import BAD_NAME, HOSTILE, Recorded, attention, maps
 
-from bertlook_course.render import badge_figure, figure_picture, layer_curves
+from bertlook_course.render import figure_picture, layer_curves
 from bertlook_course.widgets import NeuronView, RecordedExplorer, RecordedView
 from bertlook_press.pages import page_source
 from bertlook_teach.measures import offset_attention
@@ -236,12 +236,8 @@ def test_a_badge_begins_the_caption_and_an_empty_one_changes_nothing():
     assert marked.beneath.startswith(f"{BADGE}. To [SEP]") and marked.sentence == picture.sentence
 
 
-def test_figures_carry_badges_too_and_only_one():
+def test_figures_carry_badges_too():
     figure = layer_curves({"ours": np.linspace(0, 1, 12)})
-    picture = figure_picture(badge_figure(figure, BADGE), "A curve.")
-    assert f">{BADGE}</text>" in picture.svg
-    with pytest.raises(ValueError, match="already marked 'BERT-base, recorded'"):
-        badge_figure(figure, "specimen")
     assert 'data-badge="specimen"' in figure_picture(figure, "A map.").with_badge("specimen").svg
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bertlook_teach.views import BADGES, INK, MUTED, PAPER, RULE, as_array, model_of
+from bertlook_teach.views import INK, MUTED, RULE, as_array
 
 from .marks import line_looks
 
@@ -267,23 +267,3 @@ def _finish(axes, drawn, n_layers: int, ylabel: str, title: str, ylim) -> None:
         axes.spines[side].set_color(MUTED)
     axes.grid(axis="y", color=RULE, linewidth=0.8)
     axes.set_axisbelow(True)
-
-
-def badge_figure(figure, badge: str, *, font_size: float = 18):
-    """Write the badge over a matplotlib figure, at the right above everything else, and give the figure back.
-
-    The figure's own layout makes room for it. Call it once a figure: a second badge would say a second model.
-
-    Raises
-    ------
-    ValueError
-        If the figure has a badge already.
-    """
-    if figure.get_suptitle():
-        raise ValueError(
-            f"the figure is already marked {figure.get_suptitle()!r}; make another figure for {badge!r}."
-        )
-    fill, edge, ink = BADGES.get(model_of(badge) or "", (INK, INK, PAPER))
-    chip = {"boxstyle": "round,pad=0.25", "facecolor": fill, "edgecolor": edge, "linewidth": 2}
-    figure.suptitle(badge, x=0.995, ha="right", fontsize=font_size, fontweight=600, color=ink, bbox=chip)
-    return figure
