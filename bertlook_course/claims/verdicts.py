@@ -261,12 +261,18 @@ def _too_few(quantity: str, values: _Means) -> str:
     return f"only {_inputs(values.count(quantity))} to report on with {quantity!r}; an interval needs two"
 
 
-def _too_few_report(n: int) -> str:
-    return f"only {_inputs(n)} to report on; fewer than {FEWEST_REPORTING} decide nothing, even if they agree"
-
-
-def _too_few_choose(n: int) -> str:
-    return f"only {_inputs(n)} to choose a head, layer or relation on; on fewer than {FEWEST_CHOOSING} chance chooses"
+def _undecidable(one: Measurement) -> str:
+    """Why a measurement decides nothing, whatever its number and whichever the rule; empty if it can."""
+    if one.reason:
+        return one.reason
+    if one.replicates is not None and one.n < FEWEST_REPORTING:  # published numbers have a null of their own
+        return f"only {_inputs(one.n)} to report on; fewer than {FEWEST_REPORTING} decide nothing, even if they agree"
+    if 0 < one.n_choice < FEWEST_CHOOSING:
+        return (
+            f"only {_inputs(one.n_choice)} to choose a head, layer or relation on; on fewer than "
+            f"{FEWEST_CHOOSING} chance chooses"
+        )
+    return ""
 
 
 def _inputs(n: int) -> str:
@@ -274,12 +280,8 @@ def _inputs(n: int) -> str:
 
 
 def _verdict(claim: Claim, ours: Measurement, control: Measurement, **names) -> Verdict:
-    if ours.reason:
-        verdict, why = OPEN, ours.reason
-    elif ours.n < FEWEST_REPORTING:
-        verdict, why = OPEN, _too_few_report(ours.n)
-    elif 0 < ours.n_choice < FEWEST_CHOOSING:
-        verdict, why = OPEN, _too_few_choose(ours.n_choice)
+    if reason := _undecidable(ours):
+        verdict, why = OPEN, reason
     elif ours.high < claim.threshold - NOISE:
         verdict, why = FAILS, "the whole interval lies on the other side"
     elif ours.low <= claim.threshold + NOISE:
@@ -351,12 +353,8 @@ def settle(
 def _by_p(
     claim: Claim, one: Measurement, p: float, against: float, twin: Measurement | None, n_claims: int
 ) -> tuple[str, str]:
-    if one.reason:
-        return OPEN, one.reason
-    if one.replicates is not None and one.n < FEWEST_REPORTING:  # published numbers have a null of their own
-        return OPEN, _too_few_report(one.n)
-    if 0 < one.n_choice < FEWEST_CHOOSING:
-        return OPEN, _too_few_choose(one.n_choice)
+    if reason := _undecidable(one):
+        return OPEN, reason
     if against < LEVEL:
         return FAILS, f"the opposite has p = {against:.3f} after correction"
     if p >= LEVEL:
