@@ -73,6 +73,8 @@ class Claim:
         reaches the interval does, and False says only that a twin without numbers does not.
     null : function of (values, choice) -> (p, smallest p that is possible), optional
         A second, exact or permutation p that must be small as well: what the interval over inputs cannot say.
+    number : int
+        Its place among claims that were registered together; 0 for others.
     title : str
         Short, for tables.
     remark : str
@@ -101,6 +103,7 @@ class Claim:
     erratum: str = ""
     control: bool = True
     null: Null | None = None
+    number: int = 0
     title: str = ""
     remark: str = ""
     registered: str = ""
@@ -152,6 +155,11 @@ class Claim:
     def lesson(self) -> str:
         """Two digits."""
         return self.key[:2]
+
+    @property
+    def name(self) -> str:
+        """Number and title, as tables of a register have them: ``"3 [SEP] is a haven"``."""
+        return f"{self.number} {self.title}"
 
     def published_text(self) -> str:
         """The published value as text, computed from the published tables where it stands in one."""

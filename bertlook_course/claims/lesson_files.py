@@ -36,7 +36,8 @@ WORDS = (
     "erratum",
 )
 WORDS += ("title", "remark", "registered", "measured", "not_measured", "pattern", "null", "sink")
-FIELDS = dict.fromkeys(WORDS, str) | {"statistic": list, "above": float, "below": float, "control": bool}
+FIELDS = dict.fromkeys(WORDS, str) | {"number": int, "statistic": list, "above": float, "below": float}
+FIELDS["control"] = bool
 DEFAULTS = ("source", "section", "evidence", "exactness")
 
 _ONE_OF = ("measured", "not_measured", "pattern")

@@ -304,27 +304,26 @@ class Deck(LessonDeck):
             float(published_norm_share("sep", weights=w)[self.base_layer]) for w in (True, False)
         )
         length = added / weight / ((1 - added) / (1 - weight))
-        base = (
-            f"{self.own_in_base:.2f}",
-            f"{length:.2f}",
-            f"{self.published_ratio[self.base_layer]:.2f}",
-            "-",
-            "-",
-        )
+        known = (self.own_in_base, length, self.published_ratio[self.base_layer])
+        base = (*map(Estimate, known), "-", "-")
         body = []
         for (who, what, key, statistic, line), printed, said in zip(LOOKS, base, self.came_out):
             ours, twin = "-", "-"
             if said != "not measured":
                 ours = Estimate(*self._there(key, statistic))
-                twin = f"{banded(self.chance[key], statistic)[0][self.resting]:.2f}"
-            body.append([who, what, f"{line:g}", printed, ours, twin, said])
-        undecided = " Undecided: the interval crosses the line, or the twin is under it too."
+                twin = Estimate(banded(self.chance[key], statistic)[0][self.resting])
+            body.append([who, what, Estimate(line, form="g"), printed, ours, twin, said])
         return TextTable(
             ["if it is ...", "then ...", "under", "BERT-base", f"{self.name} [95 %]", "twin", "came out"],
             body,
             "[SEP] relative to other tokens (gradient: to all; first row: its share), in the layer that gives it most; "
-            f"n = {self.n_texts} texts.{undecided * ('undecided' in self.came_out)}",
+            f"n = {self.n_texts} texts.{self.said_undecided()}",
         )
+
+    def said_undecided(self) -> str:
+        """What *undecided* means, if a row of the answer is that."""
+        said = " Undecided: the interval crosses the line, or the twin is under it too."
+        return said * ("undecided" in self.came_out)
 
     def said_answer(self) -> str:
         """How many rows came out."""

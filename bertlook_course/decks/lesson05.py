@@ -192,21 +192,26 @@ class Deck(LessonDeck):
         return {f"{name} maps (share)": rate for name, rate in zip(CLASSES, self.rates)}
 
     @property
+    def commonest(self) -> int:
+        """The class, but for heterogeneous, that heads draw most often: its place in `CLASSES`."""
+        return int(self.rates[:4].sum(axis=(1, 2)).argmax())
+
+    @property
     def common(self) -> str:
-        """The class, but for heterogeneous, that heads draw most often: a name of `rate_maps`."""
-        return list(self.rate_maps())[int(self.rates[:4].sum(axis=(1, 2)).argmax())]
+        """The same, as `rate_maps` names it."""
+        return list(self.rate_maps())[self.commonest]
 
     @property
     def clearest(self) -> tuple[int, int]:
         """The head (layer, head) that draws `common` most often."""
-        return best_index(self.rate_maps()[self.common])
+        return best_index(self.rates[self.commonest])
 
     def said_steady(self) -> str:
         """How many heads nearly always draw the same class."""
         steady = 100 * float((self.rates.max(axis=0) >= 0.9).mean())
-        rate, layer = self.rate_maps()[self.common], self.clearest[0]
+        rate, layer = self.rates[self.commonest], self.clearest[0]
         return (
-            f"Nearly always {self.common.partition(' ')[0]}: {(rate[layer] >= 0.9).sum()} of the {rate.shape[1]} heads of layer {layer + 1}. "
+            f"Nearly always {CLASSES[self.commonest]}: {(rate[layer] >= 0.9).sum()} of the {rate.shape[1]} heads of layer {layer + 1}. "
             f"**{steady:.0f} %** of all heads draw one class on at least nine texts in ten (n = {self.n_pairs})."
         )
 

@@ -430,17 +430,17 @@ class Deck(LessonDeck):
 
     def turned_table(self) -> TextTable:
         """The same pairs of words in both schemes, where the arrow between preposition and noun turns round."""
-        body = []
-        for name, scheme, table in (
-            ("pobj", "Stanford", self.stanford),
-            ("case", "UD", self.ud),
-            ("prep", "Stanford", self.stanford),
-        ):
-            row = table[name]
+        asked = (
+            ("pobj", "Stanford", self.stanford["pobj"]),
+            ("case", "UD", self.ud["case"]),
+            ("prep", "Stanford", self.stanford["prep"]),
+        )
+        body, marks = [], any(one.direction for _, _, row in asked for one in row.choices)
+        for name, scheme, row in asked:
             head = Estimate.per_cent(row.accuracy, row.low, row.high, after=f" {choices_cell(row.choices)}")
             offset = Estimate.per_cent(row.baseline, after=f" by {row.offset}")
             body.append([f"{name} ({scheme}), n = {row.n:,}", head, offset])
-        pobj, marks = self.stanford["pobj"], any("↓" in str(row[1]) for row in body)
+        pobj = self.stanford["pobj"]
         said = f"{self.Subject} [95 %, over documents], and which head or distance. Where the halves chose differently, two are named. "
         if len(set(pobj.offsets)) > 1:
             said += f"Distances chosen in this way find {100 * pobj.baseline:.0f} % of pobj, always {pobj.in_sample_offset} finds {100 * pobj.in_sample_baseline:.0f} % (slide 7). "

@@ -369,7 +369,7 @@ class Deck(LessonDeck):
 
 # --- what rows and tables say ----------------------------------------------------------------------------------
 def _of_all(rows, kind: str = "all") -> dict:
-    return {row.predictor.partition(",")[0]: row for row in rows if row.kind == kind}
+    return {"best head" if row.heads else row.predictor: row for row in rows if row.kind == kind}
 
 
 def _points(of: Mapping) -> list[tuple]:
@@ -388,8 +388,8 @@ def _on_novels(books: MeasuredTable) -> dict[str, Measured]:
 
 
 def _cases(table: MeasuredTable) -> str:
-    """How many cases there are: "all (n = 14,738)" is the column's name."""
-    return table.column("all").partition("n = ")[2].rstrip(")")
+    """How many cases there are, as the column's name says."""
+    return f"{table.values(column='all')[0]:,.0f}"
 
 
 def _said_of_all(table: MeasuredTable, rule: str) -> str:

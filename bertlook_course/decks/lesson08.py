@@ -9,7 +9,7 @@ import numpy as np
 
 from bertlook_teach import random_twin
 from bertlook_teach.stats import ratio_interval
-from bertlook_teach.views import Picture
+from bertlook_teach.views import Picture, with_minus
 
 from ..analyses import probing
 from ..claims import Resources, Verdict, decide, ledger
@@ -29,7 +29,7 @@ from ..render import (
     score_cell,
 )
 from .common import LessonDeck, letter, short_title, subject
-from .parts.lesson08_leads import leads_of, said_ahead, said_alone, said_lead, said_order, said_points
+from .parts.lesson08_leads import said_ahead, said_alone, said_lead, said_order, said_points
 
 PRINTED = {  # our names of the probes -> those of Table 3 of Clark et al. 2019
     "right-branching": "right-branching",
@@ -94,18 +94,13 @@ class Deck(LessonDeck):
             f"scored on {self.found.n_test} of other documents."
         )
 
-    @property
-    def leads(self) -> dict[str, str]:
-        """What probes lead distances and words by, on the same documents, as it is printed."""
-        return leads_of(self.found)
-
     def rivals_answer(self) -> str:
         """The strongest control on the model, and what attention leads it by."""
         strongest = max(CONTROLS, key=lambda name: self.scores[name].uas)
         return (
             f"{self.Subject}, {self.found.n_test} sentences: **{'ABC'[CONTROLS.index(strongest)]}**, {strongest}, "
             f"{self.cell(strongest)} %. Attention alone finds {self.cell('attention only')} %: the difference "
-            f"is **{self.leads['attention only'].replace(' points', '** points')}."
+            f"is **{said_lead(self.found, '** points')}."
         )
 
     def cell(self, name: str) -> str:
@@ -131,7 +126,7 @@ class Deck(LessonDeck):
         )
         said = "; ".join(said_alone(whose, found) for whose, found in measured.items())
         if ewt is not None:
-            lead = ewt.cell("attention only minus distances and words", "value").replace("-", "−")
+            lead = with_minus(ewt.cell("attention only minus distances and words", "value"))
             said += (
                 f"; on EWT the difference is {lead} points ({_words_of(ewt)} words, {ewt.whose}, {ewt.page})"
             )
@@ -334,7 +329,7 @@ class Deck(LessonDeck):
         elsewhere = f"BERT-base, printed: {printed(alone):.0f} against {printed(words):.0f}."
         beside, learns = "", 100 * self.scores["attention and words, made up"].uas > self.first_word
         if self.other is not None:
-            beside = f", {said_lead(short_title(self.beside), self.other)}"
+            beside = f", {short_title(self.beside)} {said_lead(self.other)}"
         if ewt is not None:
             whose = "" if ewt.current else f" ({ewt.whose})"
             elsewhere += (
@@ -353,7 +348,7 @@ class Deck(LessonDeck):
                     "baseline: the first word": Estimate(self.first_word, form=".0f", after=" %"),
                 },
             },
-            f"Lead in points: {said_lead(self.name, self.found)}{beside}. {elsewhere}",
+            f"Lead in points: {self.name} {said_lead(self.found)}{beside}. {elsewhere}",
             model=self.name,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from functools import cached_property, partial
 
 import numpy as np
@@ -277,26 +278,32 @@ class Deck(LessonDeck):
         answer = "ABCD"[min(3, int(left * 4))]
         return f"The answer for {self.subject}: **{answer}** ({100 * left:.0f} % without a label; n = {N_TEXTS} texts)."
 
+    @cached_property
+    def groups(self) -> dict[tuple[str, str], measures.GroupTest | None]:
+        """Whether layers and behaviours are groups, of the model and of its twin; None where all heads are in one group."""
+        sides = {
+            (self.name, "layer"): (self.distances, self.layers),
+            (self.name, "behaviour"): (self.distances, self.labels.ravel()),
+            ("twin", "layer"): (self.twin_distances, self.layers),
+            ("twin", "behaviour"): (self.twin_distances, self.twin_labels.ravel()),
+        }
+        found = dict.fromkeys(sides)
+        for name, (matrix, groups) in sides.items():
+            with suppress(ValueError):  # all heads in one group
+                found[name] = measures.group_test(matrix, groups)
+        return found
+
     def groups_table(self) -> TextTable:
         """Whether layers and behaviours are groups: distances within and between them."""
-        sides = {
-            f"{self.name}, layers": (self.distances, self.layers),
-            f"{self.name}, behaviours": (self.distances, self.labels.ravel()),
-            "twin, layers": (self.twin_distances, self.layers),
-            "twin, behaviours": (self.twin_distances, self.twin_labels.ravel()),
-        }
         rows, close, apart = [], [], []
-        for name, (matrix, groups) in sides.items():
-            try:
-                found = measures.group_test(matrix, groups)
-            except ValueError:  # all heads in one group
-                rows.append([f"{name}, no test", "-", "-"])
+        for (whose, by), found in self.groups.items():
+            if found is None:
+                rows.append([f"{whose}, {by}s, no test", "-", "-"])
                 continue
             within, between = (Estimate(value, form=".3f") for value in (found.within, found.between))
-            rows.append([f"{name}, p {found.p:.3f}", within, between])
-            whose, _, by = name.partition(", ")
+            rows.append([f"{whose}, {by}s, p {found.p:.3f}", within, between])
             if whose == self.name:
-                (close if found.p < 0.05 else apart).append(f"of one {by.removesuffix('s')}")
+                (close if found.p < 0.05 else apart).append(f"of one {by}")
         labelled = [(labels != "unlabelled").sum() for labels in (self.labels, self.twin_labels)]
         same = len({*self.twin_labels.ravel()}) == 1
         twins = (

@@ -186,30 +186,32 @@ class Deck(LessonDeck):
             f"{f' Even so, all three fits fall from layer {half + 1} to {self.n_layers}.' if falls else ''} Best layer of each fit, chosen on training documents: {best}."
         )
 
-    def controls_table(self) -> TextTable:
-        """The best layer beside the random twin, a list of words and the commonest label."""
-        rows = []
+    def controls(self) -> dict[str, dict[str, Estimate]]:
+        """For each task the F1 of the best layer, of the embeddings, of the random twin, of a list of words and of the commonest label."""
+        found = {}
         for task, rivals in self.shown.rivals.items():
             own, twin = (s[task].so_far.counts for s in (self.scores, self.twin_scores))
-            both = [Counts(counts) for counts in (own[-1], own[0], twin[-1])]
+            both = (f1_cell(Counts(counts)) for counts in (own[-1], own[0], twin[-1]))
             simple = (Estimate(100 * rival.f1, form=".0f") for rival in rivals)
-            rows.append([NAMES[task], *map(f1_cell, both), *simple])
+            names = (self.name, "embeddings", "random twin", "word list", "commonest label")
+            found[NAMES[task]] = dict(zip(names, (*both, *simple), strict=True))
+        return found
+
+    def controls_table(self) -> TextTable:
+        """The best layer beside the random twin, a list of words and the commonest label."""
+        found = self.controls()
+        first = next(iter(found.values()))
+        names = (name + " [95 %]" * (cell.low is not None) for name, cell in first.items())
+        rows = [[task, *cells.values()] for task, cells in found.items()]
         return TextTable(
-            [
-                "best layer",
-                f"{self.name} [95 %]",
-                "embeddings [95 %]",
-                "random twin [95 %]",
-                "word list",
-                "commonest label",
-            ],
+            ["best layer", *names],
             rows,
             f"{self._said_above(rows)}F1 in per cent; n = {self.said_n()} cases. Word list: each form's commonest label; for coreference, "
             "whether the words match.",
         )
 
     def _said_above(self, rows) -> str:
-        above = sum(own.numbers[0] > max(other.numbers[0] for other in rest) for _, own, _, *rest in rows)
+        above = sum(own.value > max(other.value for other in rest) for _, own, _, *rest in rows)
         unsure = [NAMES[task] for task, score in self.scores.items() if not score.so_far.sure]
         return (
             f"{'Not the probe alone' if above else 'The probe'}: {self.subject} beats its twin, the word list and the commonest label in {above} of {len(rows)} tasks, and surely "
@@ -410,7 +412,7 @@ def _measured(encoder) -> list:
 
 def _said_of_its_twin(name: str, tables) -> str:
     """What is known of the twin of the model beside."""
-    if tables and all(table.cell("random twin", "expected layer") == "not sure" for table in tables):
+    if tables and not any(_is_sure(table, "random twin") for table in tables):
         return f" On EWT and GUM, {name}'s own twin (not drawn) gains nothing that is sure."
     return f" {name}'s own twin is not drawn."
 
@@ -422,13 +424,19 @@ def _depths_in(tables) -> str:
 
 def _layer_in(table) -> str:
     """The expected layer on more data, with its interval unless that has no width."""
-    cell = table.cell("model", "expected layer")
-    layer, _, ends = cell.rstrip("]").partition(" [")
-    return f"**{layer}** (in every sample)" if len(set(ends.split(", "))) == 1 < len(ends) else f"**{cell}**"
+    if not _is_sure(table, "model"):
+        return "**not sure**"
+    found = table.value("model", "expected layer")
+    always = found.low is not None and found.low == found.high
+    return f"**{found.value:.2f}** (in every sample)" if always else f"**{Estimate(*found)}**"
+
+
+def _is_sure(table, row: str) -> bool:
+    return table.cell(row, "expected layer") != "not sure"
 
 
 def _sure_in(table) -> str:
     """In how many of the fits on more data the gain is sure, where it is not in all."""
     fits = [row for row in table.rows if row == "model" or row.startswith("seed")]
-    sure = sum(table.cell(row, "expected layer") != "not sure" for row in fits)
+    sure = sum(_is_sure(table, row) for row in fits)
     return "" if sure == len(fits) else f" (gain sure in {sure} of {len(fits)} fits)"

@@ -30,6 +30,7 @@ from ..claims import (
 from ..claims.lessons import lesson13
 from ..published import published_heads
 from ..render import (
+    OUTCOMES,
     Estimate,
     TextTable,
     cards_picture,
@@ -39,7 +40,6 @@ from ..render import (
     joined,
     needs_text,
     outcome_p,
-    outcome_table,
     phases_figure,
     render_arcs,
     why_lines,
@@ -105,7 +105,7 @@ class Deck(LessonDeck):
         """Our verdicts and those from published numbers side by side."""
         same = all(a.verdict == b.verdict for a, b in zip(self.outcomes, self.printed))
         both = [
-            f"{a.claim.title.partition(' ')[2]} is {_outcome(a)} on {self.subject} and {_outcome(b)} for BERT-base"
+            f"{a.claim.title} is {_outcome(a)} on {self.subject} and {_outcome(b)} for BERT-base"
             for a, b in zip(self.outcomes, self.printed)
             if "undecided" not in (_outcome(a), _outcome(b))
         ]
@@ -119,7 +119,7 @@ class Deck(LessonDeck):
         open_ones = [one for one in four if _outcome(one) == "undecided"]
         above = [one for one in open_ones if one.why.startswith("the interval is above the line, but p")]
         rest = [one for one in open_ones if one not in above]
-        names = joined([one.claim.title.partition(" ")[0] for one in above])
+        names = joined([str(one.claim.number) for one in above])
         lies = (
             "lie above their lines, but their p do"
             if len(above) > 1
@@ -275,7 +275,7 @@ def two_digests() -> Picture:
     sheets = []
     for third in (REGISTER[2], moved_one):
         register = [*REGISTER[:2], third, *REGISTER[3:]]
-        lines = [f"{one.title}  {needs_text(one)}" for one in register[:3]]
+        lines = [f"{one.name}  {needs_text(one)}" for one in register[:3]]
         sheets.append(([*lines, f"… and {len(register) - 3} more"], register_digest(register)))
     same = sum(a == b for a, b in zip(sheets[0][1], sheets[1][1]))
     was, now = (one.line() for one in (REGISTER[2], moved_one))
@@ -288,9 +288,9 @@ def two_digests() -> Picture:
 
 def sealed_guess(guess: str, digest: str) -> Picture:
     """A letter for each of the four claims on a sheet, and the envelope with its digest."""
-    titles, letters = [REGISTER[i].title for i in ON_SLIDES], guess.split()
-    one_each = len(letters) == len(titles)
-    lines = [f"{letter}   {title}" for letter, title in zip(letters, titles)] if one_each else [guess]
+    names, letters = [REGISTER[i].name for i in ON_SLIDES], guess.split()
+    one_each = len(letters) == len(names)
+    lines = [f"{letter}   {name}" for letter, name in zip(letters, names)] if one_each else [guess]
     caption = f"The first four characters go on the board: {digest[:4]}. Another guess or another secret has another digest."
     return sealed_picture([(lines, digest)], caption)
 
@@ -404,7 +404,7 @@ def _counted(verdicts: list[Verdict]) -> str:
 
 def _outcome(verdict: Verdict) -> str:
     """The verdict as the tables of outcomes say it: "supported", "refuted" or "undecided"."""
-    return outcome_table([verdict]).rows[0][-1].partition(" ")[2]
+    return OUTCOMES[verdict.verdict]
 
 
 # --- small drawings, made of no data --------------------------------------------------------------------

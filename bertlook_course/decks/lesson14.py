@@ -338,7 +338,7 @@ class Deck(LessonDeck):
         more, twin, _ = longer_gaps()
         moved = self.beyond_the_twin
         points = partial(Estimate, form="+.1f", after=" points")
-        head, _, lowest, highest = best_after_ten_rounds()
+        head, lowest, highest = best_after_ten_rounds()
         listed = 100 * self.rules["the nearest word on a list of cues"].f1
         return answer_picture(
             {
@@ -346,7 +346,7 @@ class Deck(LessonDeck):
                     f"after {task}": Estimate(n, form=".0f", after=f" of {self.n_heads} heads")
                     for task, n in moved.items()
                 },
-                f"Negation over control: {'too few seeds' if min(found.p, float(least_p())) >= 0.05 else 'surely'}"
+                f"Negation over control: {'too few seeds' if min(found.p, least_p().value) >= 0.05 else 'surely'}"
                 f"{'; the twin shows it, too' if twin_too() else ''}.": {
                     f"3 rounds, {self.ours.n_seeds} seeds": points(100 * found.difference),
                     "10 rounds, 5 seeds": points(more),

@@ -15,6 +15,7 @@ from bertlook_teach.disk import data_path
 from bertlook_teach.model import model_title
 
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(?:\.\d+)?|[+-]?\.\d+")
+_HEAD = re.compile(r"\b\d+-\d+\b")
 
 
 class Measured(NamedTuple):
@@ -84,15 +85,28 @@ class MeasuredTable(NamedTuple):
             raise KeyError(f"{len(found)} columns begin with {begins!r}; there is: {', '.join(self.columns)}")
         return found[0]
 
-    def cell(self, row: str, column: str) -> str:
-        """What stands in a row under a column, both named by their beginnings."""
+    def cell(self, row: str | None = None, column: str | None = None) -> str:
+        """What stands in a row under a column, both named by their beginnings; of one of them alone, its name."""
+        if row is None or column is None:
+            return self.column(column) if row is None else self.label(row)
         return self.rows[self.label(row)][self.columns.index(self.column(column)) - 1]
 
-    def value(self, row: str, column: str) -> Measured:
-        """The number of a cell: the first in it, and its interval if one follows in brackets.
+    def head(self, row: str | None = None, column: str | None = None) -> str:
+        """The first head that a `cell` names.
 
-        >>> Measured(51.2, 49.4, 53.1).share[0]
-        0.512
+        >>> measured("tasks: one head").head("MRPC", "head that costs most")
+        '3-6'
+        """
+        found = _HEAD.search(cell := self.cell(row, column))
+        if found is None:
+            raise ValueError(f"{cell!r} in row {row!r}, column {column!r} names no head.")
+        return found[0]
+
+    def values(self, row: str | None = None, column: str | None = None) -> list[float]:
+        """All numbers of a `cell`: a value and its interval, or the smallest and the largest of several runs; after a head, those of the head.
+
+        >>> measured("tasks: seeds").values("4 of 36")
+        [4.0, 36.0]
         """
         cell = self.cell(row, column)
         found = [
@@ -100,6 +114,15 @@ class MeasuredTable(NamedTuple):
         ]
         if not found:
             raise ValueError(f"{cell!r} in row {row!r}, column {column!r} is not a number.")
+        return found
+
+    def value(self, row: str, column: str) -> Measured:
+        """The number of a cell: the first in it, and its interval if one follows in brackets.
+
+        >>> Measured(51.2, 49.4, 53.1).share[0]
+        0.512
+        """
+        cell, found = self.cell(row, column), self.values(row, column)
         return Measured(*found[:3]) if "[" in cell and len(found) >= 3 else Measured(found[0])
 
 

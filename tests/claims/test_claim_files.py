@@ -134,6 +134,7 @@ def test_a_file_gives_its_claims():
         ("above = 0.5", "", "claim '99-first': it has one line, above or below.*got none"),
         ("above = 0.5", "above = 0.5\nbelow = 1", "got above and below"),
         ("above = 0.5", 'above = "half"', "claim '99-first': above must be float; got 'half'"),
+        ("above = 0.5", 'above = 0.5\nnumber = "one"', "claim '99-first': number must be int; got 'one'"),
         ("above = 0.5", "above = nan", "the threshold must be a number"),
         ("above = 0.5", "above = 0.5\nerata = 1", "a claim has no field 'erata'; it has sentence"),
         (

@@ -118,7 +118,7 @@ def test_two_courts_judge_the_same_claims():
 
 
 def test_markup_in_a_name_is_escaped():
-    bad = replace(BY_NUMBER[6], title="6 <b>clauses</b>")
+    bad = replace(BY_NUMBER[6], title="<b>clauses</b>")
     found = settle([bad], [Measurement(reason="no")])
     said = {bad.key: "a <b>clauses</b>"}
     for page in (
@@ -174,7 +174,7 @@ def test_both_models_verdicts_stand_in_one_row():
     told = outcome_picture(of_specimen).caption
     assert "after the lock (by sentences an earlier specimen left it undecided); in 5, [MASK] was" in told
     assert "after the lock; in 5, [MASK]" in outcome_picture(ours).caption
-    assert [row[0] for row in picture.numbers[0].rows] == [claim.title for claim in h.REGISTER]
+    assert [row[0] for row in picture.numbers[0].rows] == [claim.name for claim in h.REGISTER]
 
 
 def test_a_claims_picture_says_line_and_refutation():
@@ -207,6 +207,8 @@ def test_sorted_claims_stand_under_their_verdict_and_undecided_ones_by_their_num
 def test_an_end_that_rounds_onto_the_line_gets_a_third_digit():
     [close] = settle([BY_NUMBER[8]], [tried(low=-0.0023)])
     assert outcome_table([close]).rows[0][1] == ".30 [-.002, .40]"
+    large = replace(close, value=10.5, low=-0.004, high=20)
+    assert outcome_table([large]).rows[0][1] == "10.50 [-.004, 20.00]", "a zero inside a number stays"
 
 
 @pytest.mark.parametrize("sizes, cuts", [([2, 3, 1], (2, 5)), ([2, 2], (2,))])

@@ -67,6 +67,15 @@ def test_a_cell_is_found_by_the_beginnings_of_row_and_column():
     assert table().whose == "an earlier specimen"
 
 
+def test_numbers_and_heads_of_cells_and_of_names():
+    assert table().values("x", "b") == [53.9, 52, 56] and table().values(column="b") == [1200]
+    assert table().values("best", "b") == [-13.8, -18.1, -9.1] and table().head("best", "b") == "1-6"
+    with pytest.raises(ValueError, match="'best of two' in row 'best', column None is not a number"):
+        table().values("best")
+    with pytest.raises(ValueError, match=r"'53.9 \[52.0, 56.0\]' in row 'x', column 'b' names no head"):
+        table().head("x", "b")
+
+
 def test_what_is_not_there_is_said():
     with pytest.raises(KeyError, match="0 rows begin with 'q'; there is: x, best of two"):
         table().value("q", "b")

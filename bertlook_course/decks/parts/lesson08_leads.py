@@ -12,17 +12,10 @@ from ...claims.lessons import lesson08
 from ...render import signed_gain
 
 
-def leads_of(found: lesson08.Measured) -> dict[str, str]:
-    """What probes with attention lead distances and words by, each with its interval."""
-    return {
-        name: f"{said_points(lead.difference)} points [{said_points(lead.low)}, {said_points(lead.high)}]"
-        for name, lead in found.leads.items()
-    }
-
-
-def said_lead(name: str, found: lesson08.Measured, probe: str = "attention only") -> str:
-    """The same of one model and one probe."""
-    return f"{name} {leads_of(found)[probe].replace(' points', '')}"
+def said_lead(found: lesson08.Measured, points: str = "") -> str:
+    """What attention alone leads distances and words by, with its interval behind the word for points."""
+    lead = found.leads["attention only"]
+    return f"{said_points(lead.difference)}{points} [{said_points(lead.low)}, {said_points(lead.high)}]"
 
 
 def said_alone(whose: str, found: lesson08.Measured) -> str:

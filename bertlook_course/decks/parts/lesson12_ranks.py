@@ -282,7 +282,9 @@ class Ranks(LessonDeck):
         """One head and mixes of all for both models, and between them the rules, which need neither."""
         shown = {"best head": keywords.BEST_HEAD} | {k: k for k in (keywords.MIX, keywords.ALL_HEADS)}
         shown |= {keywords.RULES_TOGETHER: keywords.RULES_TOGETHER, keywords.BOTH: keywords.BOTH}
-        bests = [scores[keywords.BEST_HEAD].name.partition(", ")[2] for scores in self.scores.values()]
+        bests = [
+            f"column mean: {head_label(*found.comparison.best['mean'])}" for found in self.found.values()
+        ]
         return TextTable(
             ["who ranks the words", "AUC [95 %]"],
             [
@@ -331,4 +333,4 @@ def _against_rake(table: MeasuredTable) -> str:
     if ends[0] == ends[1]:
         parts, ends = ["; ".join(parts)], [ends[0] + " in both" * (not ahead)]
     said = "; ".join(f"{part} ({end})" for part, end in zip(parts, ends))
-    return f"{name.rpartition(': ')[2]}: {said}."
+    return f"{table.head(name)}: {said}."

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from ...published import measured
+from ...render import Estimate
 
 
 def layers_after_ten_rounds(named: bool = True) -> str:
@@ -15,19 +14,16 @@ def layers_after_ten_rounds(named: bool = True) -> str:
 
 def ten_rounds(task: str) -> list[float]:
     """The mean F1 of all heads after ten rounds, per cent: mean, lowest and highest of five seeds."""
-    return _numbers(measured("negation").cell(f"tuned on {'the ' * (task == 'control')}{task}", "mean"))
+    return measured("negation").values(f"tuned on {'the ' * (task == 'control')}{task}", "mean")
 
 
-def _numbers(cell: str) -> list[float]:
-    return [float(number) for number in re.findall(r"\d+\.\d+", cell)]
-
-
-def best_after_ten_rounds() -> tuple[str, str, float, float]:
-    """The head that is best in most seeds after ten rounds of negation, how often it is, its lowest F1 and the control's highest, per cent."""
+def best_after_ten_rounds() -> tuple[str, float, float]:
+    """The head that is best in most seeds after ten rounds of negation, its lowest F1 and the control's highest, per cent."""
     longer = measured("negation")
-    head, _, seeds = longer.cell("tuned on negation", "best head").rstrip(")").partition(" (")
-    lowest = _numbers(longer.cell("tuned on negation", "its F1"))[0]
-    return head, seeds.split(",")[0], lowest, _numbers(longer.cell("tuned on the control", "its F1"))[1]
+    (lowest, _), (_, highest) = (
+        longer.values(f"tuned on {task}", "its F1") for task in ("negation", "the control")
+    )
+    return longer.head("tuned on negation", "best head"), lowest, highest
 
 
 def longer_gaps() -> tuple[float, float, str]:
@@ -40,9 +36,9 @@ def longer_gaps() -> tuple[float, float, str]:
     )
 
 
-def least_p(minus: str = "control") -> str:
+def least_p(minus: str = "control") -> Estimate:
     """The p over seeds of that difference."""
-    return measured("negation: differences").cell(minus, "p over")[:3]
+    return Estimate(measured("negation: differences").value(minus, "p over").value, short=True)
 
 
 def twin_too() -> bool:
@@ -53,4 +49,4 @@ def twin_too() -> bool:
 
 def twins_best() -> float:
     """The highest F1 of the twin's best head after ten rounds of negation, per cent."""
-    return _numbers(measured("negation").cell("twin tuned on negation", "its F1"))[1]
+    return measured("negation").values("twin tuned on negation", "its F1")[1]

@@ -156,7 +156,7 @@ def rollout_picture(rollout: Callable, layer: np.ndarray) -> Picture:
 # --- what came out ----------------------------------------------------------------------------------------------
 def came_out_picture(deck: Deck) -> Picture:
     """What would be small if [SEP] gathered, or if attention rested there: each row beside its own line, and what came out."""
-    c, left, line, body = coordinate, 430.0, 650.0, []
+    c, left, line, body, table = coordinate, 430.0, 650.0, [], deck.answer_table()
     body += [
         text(line - 12, 14, "as predicted ←", anchor="end", fill=MUTED),
         text(line + 12, 14, "→ not", fill=MUTED),
@@ -165,8 +165,8 @@ def came_out_picture(deck: Deck) -> Picture:
     def at(value: float, under: float) -> float:
         return max(left, line + 110 * math.log10(value / under))
 
-    for row, (who, what, under, printed, ours, twin, said) in enumerate(deck.answer_table().rows):
-        y, under = 74 + 72.0 * row, float(under)
+    for row, (who, what, under, printed, ours, twin, said) in enumerate(table.rows):
+        y = 74 + 72.0 * row
         body += [
             f'<path d="M0 {c(y - 38)}H{_WIDE:.0f}" stroke="{RULE}"/>',
             f'<path d="M{line:.0f} {c(y - 30)}V{c(y + 26)}" stroke="{INK}" stroke-width="2" stroke-dasharray="3 5"/>',
@@ -174,22 +174,20 @@ def came_out_picture(deck: Deck) -> Picture:
             text(
                 0,
                 y + 15,
-                f"under {under:g}?" + ("" if printed == "-" else f"  BERT-base: {printed}"),
+                f"under {under}?" + ("" if printed == "-" else f"  BERT-base: {printed}"),
                 fill=MUTED,
             ),
         ]
         body += draw_sign(_SIGNS.get(said, OPEN), 866, y, said)
         if said == "not measured":
             continue
-        x, square = at(ours.value, under), at(float(twin), under)
+        x, square = (at(one.value, under.value) for one in (ours, twin))
         body += [
             draw_mark("random twin", square, y),
             draw_mark(deck.name, x, y),
             text(836, y, f"{ours.value:.{2 if ours.value > 0.1 else 3}f}", anchor="end"),
         ]
-    table = deck.answer_table()
-    undecided = table.caption.partition(" texts.")[2]
-    caption = f"Circle: {deck.name}, n = {deck.n_texts} texts; square: random twin. Each row has its own logarithmic scale.{undecided}"
+    caption = f"Circle: {deck.name}, n = {deck.n_texts} texts; square: random twin. Each row has its own logarithmic scale.{deck.said_undecided()}"
     said = " ".join(f"{row[0]}, {row[1]}: {row[-1]}." for row in table.rows)
     high = 46 + 72.0 * len(table.rows)
     return Picture(

@@ -58,13 +58,13 @@ def map_picture(weights: np.ndarray, named: Callable, readings: Sequence[str] = 
     readings : sequence of {"rows", "columns"}
         One map for each.
     """
-    body, counts = [], []
+    body, counts = [], {}
     for place, reading in enumerate(readings):
         answers = [named(weights if reading == "rows" else weights.T, word) for word in range(3)]
         body += _read_map(weights, answers, reading, 540.0 * place, len(readings) == 1)
-        right = sum(answer == governor for answer, governor in zip(answers, GOVERNORS))
-        counts.append(f"{READINGS[reading].partition(':')[0]} {right} of 2 right")
-    told = f"B{', '.join(counts)[1:]}" if len(counts) > 1 else counts[0].partition(" ")[2].partition(" ")[2]
+        counts[reading] = sum(answer == governor for answer, governor in zip(answers, GOVERNORS))
+    named = [f"by {reading} " * (len(counts) > 1) + f"{n} of 2 right" for reading, n in counts.items()]
+    told = ", ".join(named).capitalize()
     said = f"{told}. Ringed: what a word names, never itself. “sat” is the root, and is not scored."
     high = 76 + 3 * 46 + (50 if "columns" in readings else 8)
     return Picture(body, _WIDE, high, "The map of one head", said, _EM, wide=True)

@@ -184,26 +184,21 @@ def rules_picture(recording) -> Picture:
 def groups_picture(deck: Deck) -> Picture:
     """Distances sorted by layer and by behaviour, of the model and by layer of its twin."""
     table = deck.groups_table()
-    said = {str(name).partition(", p ")[0]: (name, within, between) for name, within, between in table.rows}
     labelled = deck.labels.ravel() != measures.UNLABELLED
     sides = {
-        f"{deck.name}, layers": (deck.distances, deck.layers),
-        f"{deck.name}, behaviours": (
+        (deck.name, "layer"): (deck.distances, deck.layers),
+        (deck.name, "behaviour"): (
             deck.distances[np.ix_(labelled, labelled)],
             deck.labels.ravel()[labelled],
         ),
-        "twin, layers": (deck.twin_distances, deck.layers),
+        ("twin", "layer"): (deck.twin_distances, deck.layers),
     }
     panels = {}
-    for name, (matrix, groups) in sides.items():
-        if name not in said or not len(groups):  # all heads in one group: there was no test
+    for (whose, by), (matrix, groups) in sides.items():
+        if (test := deck.groups[whose, by]) is None:  # all heads in one group: there was no test
             continue
-        p = str(said[name][0]).partition(", ")[2].partition(", ")[2]
-        panels[name.replace(", ", "\nby ").removesuffix("s")] = (
-            matrix,
-            groups,
-            f"within {said[name][1]}\nbetween {said[name][2]}\n{p}",
-        )
+        said = f"within {test.within:.3f}\nbetween {test.between:.3f}\np {test.p:.3f}"
+        panels[f"{whose}\nby {by}"] = matrix, groups, said
     return _wide(sorted_distances_figure(panels), table.caption, (table,))
 
 

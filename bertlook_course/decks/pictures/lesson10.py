@@ -145,9 +145,8 @@ def gains_picture(deck: Deck) -> Picture:
 def controls_picture(deck: Deck) -> Picture:
     """The best layer beside the random twin, a list of words and the commonest label."""
     table = deck.controls_table()
-    names = [name.replace(" [95 %]", "") for name in table.header[1:]]
     panels = {
-        str(task): {name: cell.numbers for name, cell in zip(names, cells)} for task, *cells in table.rows
+        task: {name: cell.numbers for name, cell in cells.items()} for task, cells in deck.controls().items()
     }
     return _wide(
         rivals_figure(panels, "F1 of the best layer, per cent; line: 95 % interval"), table.caption, (table,)

@@ -117,7 +117,7 @@ def masking_picture() -> Picture:
 def agreement_picture() -> Picture:
     """Accuracy on the course's task *agreement* as more and more heads go, in two orders and three seeds, from docs/results.md."""
     seeds, orders = measured("tasks: seeds"), ("least", "most")
-    off = np.array([int(row.split()[0]) for row in seeds.rows])  # of 36; n = 480; accuracy in per cent
+    off = np.array([int(seeds.values(row)[0]) for row in seeds.rows])  # of 36; n = 480; accuracy in per cent
     panels, some = {}, off[1]
     for seed in range(3):
         columns = {f"{which} important first": f"{which} important first, seed {seed}" for which in orders}
@@ -128,11 +128,11 @@ def agreement_picture() -> Picture:
     kept = {which: [panel[f"{which} important first"][0][1] for panel in panels.values()] for which in orders}
     least, most = (", ".join(f"{value:.0f}" for value in values) for values in kept.values())
     worse = sum(first < last for first, last in zip(kept["most"], kept["least"]))
-    reach = measured("tasks").cell("agreement", "specimen").partition("seeds ")[2]
+    _, low, high = measured("tasks").values("agreement", "specimen")
     return figure_picture(
         pruning_figure(off / 36, panels, ylabel="accuracy, %", size=(9.8, 3.7), sharey=True),
         f"Yes, in {('none', 'one', 'two', 'three')[worse]} of three seeds. With {some} of 36 heads off, the specimen's accuracy is {least} % "
-        f"(least important first) and {most} % (most important first). The task: is the verb's number right? n = 480; all heads {reach} %, the "
+        f"(least important first) and {most} % (most important first). The task: is the verb's number right? n = 480; all heads {low:.1f} to {high:.1f} %, the "
         "commoner answer 50 %.",
     )
 
@@ -140,10 +140,9 @@ def agreement_picture() -> Picture:
 def agreement_sentence() -> str:
     """What one head alone costs there."""
     one_off, first = measured("tasks: one head"), "agreement (ours), seed 0"
-    dearest = one_off.cell(first, "head that costs most").partition(":")[0]
-    lost, holm = one_off.value(first, "head that costs most"), int(one_off.cell(first, "after Holm"))
+    lost, holm = one_off.value(first, "head that costs most"), int(one_off.value(first, "after Holm").value)
     return (
-        f"**One head alone** (seed 0): the costliest, {dearest}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
+        f"**One head alone** (seed 0): the costliest, {one_off.head(first, 'head that costs most')}, costs **{-lost.value:.1f} points** [{-lost.high:.1f}, {-lost.low:.1f}]; "
         f"after Holm {holm or 'none'} of the 36 {'is' if holm <= 1 else 'are'} beyond chance."
     )
 

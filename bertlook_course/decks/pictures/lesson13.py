@@ -20,6 +20,7 @@ from bertlook_teach.views import (
 
 from ...claims import FAILS, HOLDS, OPEN
 from ...render import (
+    OUTCOMES,
     TYPE,
     WIDE,
     ClaimPicture,
@@ -46,7 +47,6 @@ IMAGES = (
     ("The haven [SEP]", "where heads with nothing to do rest", ((1, 5), (2, 5), (3, 5))),
     ("Drifters (. , [MASK])", "their gaze drives the deep layers", ((4, 1), (4, 2), (4, 3))),
 )
-_WORDS = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
 # What was not tried as it was registered, or shows less than it seems to, by claim and by whether it was published.
 _REMARKS = {
     (
@@ -104,15 +104,15 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         body.append(text(x, 16, side, anchor="middle", extra=' font-weight="600"'))
     for claim in claims:
         if statistics is None:
-            said = broken_lines(f"{claim.title.partition(' ')[0]} {claim.sentence}", em, 735)
+            said = broken_lines(f"{claim.number} {claim.sentence}", em, 735)
             lines = [(said_line, INK, "") for said_line in said]
         else:
             said = broken_lines(statistics[claim.key], em, 735)
             lines = [
-                (claim.title, INK, ' font-weight="600"'),
+                (claim.name, INK, ' font-weight="600"'),
                 *((said_line, MUTED, "") for said_line in said),
             ]
-        short = "" if statistics else _SHORT[int(claim.title.split()[0]) - 1]
+        short = "" if statistics else _SHORT[claim.number - 1]
         needs = broken_lines(f"{short} {_needs(claim)}".strip(), em, 245)
         high = 30.0 * max(len(lines), len(needs)) + (6 if statistics is None else 22)
         middle = top + high / 2
@@ -134,7 +134,7 @@ def register_picture(claims: Sequence, statistics: Mapping[str, str] | None = No
         ]
         top += high
     said = " ".join(
-        f"{claim.title}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
+        f"{claim.name}: supported {needs_text(claim)}; refuted if {claim.refuted_if}." for claim in claims
     )
     caption = (
         "Supported: the p, corrected for eleven claims, is below .05, and the random twin, if it has a value, lies below the interval. "
@@ -219,21 +219,21 @@ def outcome_picture(outcomes: Sequence, told: str = "") -> Picture:
         y = top + high / 2
         if number:
             body.append(f'<path d="M0 {c(top)}H{_WIDTH:.0f}" stroke="{RULE}" stroke-width="1"/>')
-        body.append(text(0, y, outcome.claim.title))
+        body.append(text(0, y, outcome.claim.name))
         body.append(text(424, y, needs_text(outcome.claim), anchor="end", fill=MUTED))
         body += draw_interval(outcome, 524, 80, y, radius=6)
         body.append(text(622, y, with_minus(outcome_value(outcome))))
         p, star = outcome_p(outcome), "*" * bool(_remark(outcome, bar=True))
         against = "against: " * (outcome.verdict == FAILS)
         body.append(draw_sign(outcome.verdict, 840, y, "")[0])
-        body.append(text(866, y - 15, _WORDS[outcome.verdict]))
+        body.append(text(866, y - 15, OUTCOMES[outcome.verdict]))
         body.append(text(866, y + 15, f"{against}{'no p' if p == '-' else f'p {p}'}{star}", fill=MUTED))
     twin = "; grey square: random twin" if any(map(has_twin, outcomes)) else ""
     caption = (
         f"{told} Bar: 95 % interval of {model_name(outcomes)}{twin}; dotted: the line; each row has its own scale. {table.caption}"
         f"{_without_twin(outcomes)}{_starred(outcomes, bar=True)}"
     ).strip()
-    said = " ".join(f"{outcome.claim.title}: {_WORDS[outcome.verdict]}." for outcome in outcomes)
+    said = " ".join(f"{outcome.claim.name}: {OUTCOMES[outcome.verdict]}." for outcome in outcomes)
     return ClaimPicture(
         body, _WIDTH, high * len(outcomes), "Outcomes", said, em, numbers=(table,), caption=caption, wide=True
     )
@@ -245,8 +245,7 @@ def _without_twin(outcomes: Sequence) -> str:
         return " Published numbers have no twin: p alone decides."
     alone = [one for one in outcomes if one.verdict == HOLDS and not has_twin(one)]
     return "".join(
-        f" Claim {one.claim.title.partition(' ')[0]}: the twin has no value{_NO_TWIN.get(one.claim.key, '')}."
-        for one in alone
+        f" Claim {one.claim.number}: the twin has no value{_NO_TWIN.get(one.claim.key, '')}." for one in alone
     )
 
 
@@ -263,16 +262,14 @@ def trial_picture(
     em, high, first = _EM, 50.0, 42.0
     table = compared_table(ours, published, (name, "BERT-base"))
     pairs = [pair for pair in zip(ours, published) if {one.verdict for one in pair} != {OPEN}]
-    rest = [
-        a.claim.title.partition(" ")[0] for a, b in zip(ours, published) if a.verdict == b.verdict == OPEN
-    ]
+    rest = [str(a.claim.number) for a, b in zip(ours, published) if a.verdict == b.verdict == OPEN]
     heads = ((515, name), (755, "BERT-base, published"))
     body = [text(x, 18, who, extra=' font-weight="600"') for x, who in heads]
     for number, pair in enumerate(pairs):
         y = first + high * (number + 0.5)
         body.append(_rule(y - high / 2))
         body += draw_icon(pair[0].claim.key, y)
-        body.append(text(122, y, pair[0].claim.title))
+        body.append(text(122, y, pair[0].claim.name))
         for x, verdict in zip((530, 770), pair):
             star = "*" * bool(_remark(verdict))
             body += draw_sign(verdict.verdict, x, y, f"{why_short(verdict)}{star}", radius=13)
@@ -283,9 +280,9 @@ def trial_picture(
             text(122, y, f"{len(rest)} {'other' if len(rest) == 1 else 'others'}: {', '.join(rest)}"),
         ]
         for x in (530, 770):
-            body += draw_sign(OPEN, x, y, _WORDS[OPEN], radius=13)
+            body += draw_sign(OPEN, x, y, OUTCOMES[OPEN], radius=13)
     said = " ".join(
-        f"{a.claim.title}: {_WORDS[a.verdict]} on {name}, {_WORDS[b.verdict]} for BERT-base."
+        f"{a.claim.name}: {OUTCOMES[a.verdict]} on {name}, {OUTCOMES[b.verdict]} for BERT-base."
         for a, b in zip(ours, published)
     )
     shown = [one for side in zip(*pairs) for one in side]
@@ -318,7 +315,7 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
     c, body, top = coordinate, [], 44.0
     columns = ((HOLDS, 0.0), (FAILS, 428.0), (OPEN, 876.0))
     for verdict, x in columns:
-        body += draw_sign(verdict, x + 14, 16, _WORDS[verdict], radius=12)
+        body += draw_sign(verdict, x + 14, 16, OUTCOMES[verdict], radius=12)
     for name, outcomes in sides.items():
         found = {verdict: [one for one in outcomes if one.verdict == verdict] for verdict, _ in columns}
         rows = max(2, len(found[HOLDS]), len(found[FAILS]))
@@ -328,17 +325,17 @@ def sorted_picture(sides: Mapping[str, Sequence], caption: str) -> Picture:
             for k, one in enumerate(found[verdict]):
                 y = top + 62 + 38 * k
                 body += [f'<g transform="translate({c(x)} 0)">{"".join(draw_icon(one.claim.key, y))}</g>']
-                body.append(text(x + 119, y, one.claim.title + "*" * bool(_remark(one))))
+                body.append(text(x + 119, y, one.claim.name + "*" * bool(_remark(one))))
             if not found[verdict]:
                 body.append(text(x, top + 62, "none", fill=MUTED))
-        numbers = ", ".join(one.claim.title.partition(" ")[0] for one in found[OPEN])
+        numbers = ", ".join(str(one.claim.number) for one in found[OPEN])
         body += [
             text(columns[2][1], top + 62 + 34 * k, line)
             for k, line in enumerate(broken_lines(numbers, _EM, 190))
         ]
         top += 48 + 38 * rows
     said = " ".join(
-        f"{name}: {'; '.join(f'{one.claim.title}: {_WORDS[one.verdict]}' for one in outcomes)}."
+        f"{name}: {'; '.join(f'{one.claim.name}: {OUTCOMES[one.verdict]}' for one in outcomes)}."
         for name, outcomes in sides.items()
     )
     decided = [one for outcomes in sides.values() for one in outcomes if one.verdict != OPEN]
@@ -361,7 +358,7 @@ def _remark(verdict, bar: bool = False) -> str:
 
 def _starred(outcomes: Sequence, *, bar: bool = False, short: bool = False) -> str:
     """What the stars mean, by the claim's number; short, without what is bracketed."""
-    said = ((one.claim.title.partition(" ")[0], _remark(one, bar)) for one in outcomes)
+    said = ((one.claim.number, _remark(one, bar)) for one in outcomes)
     found = [
         f"{number}, {remark.partition(' (')[0] if short else remark}" for number, remark in said if remark
     ]
@@ -374,7 +371,7 @@ def why_short(verdict) -> str:
     The whole reason stands in ``verdict.why``.
     """
     if verdict.verdict != OPEN:
-        return _WORDS[verdict.verdict]
+        return OUTCOMES[verdict.verdict]
     if np.isnan(verdict.value):
         return "not published" if "published" in verdict.model else "not measured"
     if np.isnan(verdict.p):

@@ -54,8 +54,7 @@ def antecedent_cells(
 
 
 def _named(row) -> str:
-    name = row.predictor.partition(",")[0]
-    return f"{name} {', '.join(dict.fromkeys(row.heads))}" if row.heads else name
+    return f"best head {', '.join(dict.fromkeys(row.heads))}" if row.heads else row.predictor
 
 
 def _cell(row) -> Estimate | str:

@@ -26,17 +26,20 @@ class ClaimsReport:
     verdicts : list of Verdict
     about : dict
         The model, its inputs, the interval, whether all claims were decided.
+    note : str
+        What has to be said beside the verdicts of a recording; of a model nothing.
     """
 
     verdicts: Sequence[Verdict]
     about: dict
+    note: str = ""
 
     def __repr__(self) -> str:
         return "\n".join([claims_text(self.verdicts), *self.notes()])
 
     def notes(self) -> list[str]:
-        """What has to be said beside the verdicts of a recording."""
-        return [_of_recording(self.about)] if "recorded" in self.about else []
+        """What has to be said beside the verdicts."""
+        return [self.note] if self.note else []
 
     def failed(self) -> list[str]:
         """The claims that could not be computed, by key."""
@@ -92,7 +95,7 @@ def report_claims(
         "interval": f"{CONFIDENCE:.0%} bootstrap over inputs, {REPLICATES} replicates",
         "complete": complete,
     }
-    return ClaimsReport(verdicts, about(model, items))
+    return ClaimsReport(verdicts, about(model, items), _of_recording(model) if recorded else "")
 
 
 def verdict_row(verdict: Verdict) -> dict:
@@ -128,7 +131,7 @@ def verdict_row(verdict: Verdict) -> dict:
 
 def _recorded_inputs(recording, resources: Resources) -> dict[str, object]:
     """What the claims were decided on: the recorded inputs, and which sentences of the treebank are among them."""
-    pairs = sum(isinstance(text, tuple) for text in recording.texts)
+    pairs = _count_pairs(recording)
     return {
         "recorded": recording.note,
         "badge": recording.badge,
@@ -145,9 +148,14 @@ def _longer(encoder, recorded: bool) -> str:
     return f"longer ones are cut to {encoder.max_tokens} wordpieces"
 
 
-def _of_recording(about: dict) -> str:
+def _count_pairs(recording) -> int:
+    return sum(isinstance(text, tuple) for text in recording.texts)
+
+
+def _of_recording(recording) -> str:
+    pairs = _count_pairs(recording)
     return (
-        f"{about['badge']}, {about['recorded'].partition(', ')[2]}: {about['texts'].split()[0]} single texts, {about['pairs'].split()[0]} pairs. The verdicts are about "
+        f"{recording.badge}, not computed here: {len(recording) - pairs} single texts, {pairs} pairs. The verdicts are about "
         "these inputs and no others: half of them choose, half report, and examples are not a sample of texts."
     )
 

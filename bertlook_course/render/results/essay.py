@@ -10,15 +10,17 @@ import numpy as np
 from bertlook_teach.views import INK, MUTED
 
 from ...claims import FAILS, HOLDS, OPEN
-from ..drawing.text_table import TextTable
+from ..drawing.text_table import Estimate, TextTable
 from .claims import counted_units
 
+# A verdict as tables of outcomes say it, and with the sign that stands before it there.
+OUTCOMES = {HOLDS: "supported", FAILS: "refuted", OPEN: "undecided"}
 _MARKS = {HOLDS: "✓ supported", FAILS: "✗ refuted", OPEN: "? undecided"}
 
 
 def register_table(register: Sequence) -> TextTable:
     """Number, claim and line of each registered claim."""
-    rows = [[claim.title.partition(" ")[0], claim.sentence, f"> {claim.threshold:g}"] for claim in register]
+    rows = [[str(claim.number), claim.sentence, f"> {claim.threshold:g}"] for claim in register]
     return TextTable(["no.", "claim", "line"], rows)
 
 
@@ -36,7 +38,7 @@ def outcome_table(outcomes: Sequence) -> TextTable:
     for outcome in outcomes:
         twin = [_number(outcome.twin)] if with_twin else []
         rows.append(
-            [outcome.claim.title, outcome_value(outcome), *twin, outcome_p(outcome), _MARKS[outcome.verdict]]
+            [outcome.claim.name, outcome_value(outcome), *twin, outcome_p(outcome), _MARKS[outcome.verdict]]
         )
     against = "; against: p of the opposite" * any(outcome.verdict == FAILS for outcome in outcomes)
     n = sorted({outcome.n for outcome in outcomes if outcome.n})
@@ -49,18 +51,18 @@ def compared_table(
     ours: Sequence, published: Sequence, names: Sequence[str] = ("specimen", "BERT-base")
 ) -> TextTable:
     """Verdicts side by side: on the model, and from published numbers alone."""
-    numbers = [[o.claim.title.partition(" ")[0] for o in side] for side in (ours, published)]
+    numbers = [[one.claim.number for one in side] for side in (ours, published)]
     if numbers[0] != numbers[1]:
         raise ValueError(
             f"both sides need the same claims in the same order; got {numbers[0]} and {numbers[1]}."
         )
-    rows = [[a.claim.title, _MARKS[a.verdict], _MARKS[b.verdict]] for a, b in zip(ours, published)]
+    rows = [[a.claim.name, _MARKS[a.verdict], _MARKS[b.verdict]] for a, b in zip(ours, published)]
     return TextTable(["claim", names[0], f"{names[1]}, published"], rows)
 
 
 def why_lines(outcomes: Sequence) -> str:
     """Why each verdict is what it is, as a list in Markdown."""
-    return "\n".join(f"- {outcome.claim.title}: {outcome.why}" for outcome in outcomes)
+    return "\n".join(f"- {outcome.claim.name}: {outcome.why}" for outcome in outcomes)
 
 
 def outcome_value(outcome) -> str:
@@ -85,9 +87,8 @@ def _number(value: float, line: float | None = None) -> str:
     """With a third digit where two do not tell on which side of a line it lies."""
     if np.isnan(value):
         return "-"
-    if line is not None and round(value, 2) == line != value:
-        return f"{value:.3f}".replace("0.", ".", 1)
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("0.", ".", 1)
+    close = line is not None and round(value, 2) == line != value
+    return str(Estimate(value, form=".3f" if close else ".2f", short=True))
 
 
 def phases_figure(

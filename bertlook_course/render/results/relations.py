@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bertlook_teach.model import head_label
 from bertlook_teach.views import INK, PAPER
 
 from ..drawing.figures import draw_curves, draw_level, key_above, styled_figure
@@ -76,7 +77,7 @@ def relation_gains(table, relations: Sequence[str], published: Mapping | None = 
 
 def choices_cell(choices: Sequence) -> str:
     """The heads chosen on the two halves, short: "2-3", or "2-3, 1-4↓" when they differ."""
-    names = [f"{str(choice).split()[0]}{'↓' if choice.direction else ''}" for choice in choices]
+    names = [f"{head_label(one.layer, one.head)}{'↓' if one.direction else ''}" for one in choices]
     return ", ".join(dict.fromkeys(names))
 
 
