@@ -1,7 +1,8 @@
 """A class opens one deck at once: python benchmarks/thirty_kernels.py --kernels 30
+A reader opens two decks at once: python benchmarks/thirty_kernels.py --plain --kernels 1 --deck 04 06
 
-Starts the kernels of a shared server (deploy/lean_kernel.py; --plain takes ipykernel's own), runs every cell of deck 03 in all of
-them at the same time, and while all are still alive asks the system what each holds. Needs Linux, for /proc/PID/smaps_rollup.
+Starts the kernels of a shared server (deploy/lean_kernel.py; --plain takes ipykernel's own), as many for each deck, runs every cell of the
+deck (03, if none is named) in all of them at the same time, and while all are still alive asks the system what each holds. Needs Linux, for /proc/PID/smaps_rollup.
 
 PSS divides pages that several processes share among them; USS counts only those that a process has to itself. What a further
 student costs is the USS, what a class costs is the sum of the PSS. The limits: 150 MB of PSS a kernel with the
@@ -38,15 +39,14 @@ def memory(pid: int) -> tuple[float, float]:
 class Student(threading.Thread):
     """One kernel with the deck; it stays alive after the last cell until all are done."""
 
-    def __init__(self, deck: Path, kernel: str, wait: float, done: threading.Barrier):
+    def __init__(self, deck: Path, kernel: str, done: threading.Barrier):
         super().__init__(daemon=True)
-        self.deck, self.kernel, self.wait, self.done = deck, kernel, wait, done
+        self.deck, self.kernel, self.done = deck, kernel, done
         self.times: dict[str, float] = {}
         self.held: tuple[float, float] | None = None
         self.failed = ""
 
     def run(self):
-        time.sleep(self.wait)
         start = time.monotonic()
         notebook = nbformat.read(self.deck, as_version=4)
         client = NotebookClient(notebook, kernel_name=self.kernel, timeout=1200)
@@ -75,15 +75,8 @@ class Student(threading.Thread):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--kernels", type=int, default=30, metavar="N")
-    add("--deck", default="03", metavar="NN")
-    add(
-        "--stagger",
-        type=float,
-        default=0,
-        metavar="S",
-        help="seconds from one student to the next (default: 0)",
-    )
+    add("--kernels", type=int, default=30, metavar="N", help="for each deck (default: 30)")
+    add("--deck", nargs="+", default=["03"], metavar="NN")
     add("--plain", action="store_true", help="ipykernel's own kernel instead of the shared server's")
     options = parser.parse_args()
     if not Path("/proc/self/smaps_rollup").is_file():
@@ -91,7 +84,7 @@ def main() -> int:
         return 1
     from lean_kernel import kernel_spec
 
-    (deck,) = (ROOT / "slides").glob(f"{options.deck}_*.ipynb")
+    decks = [next((ROOT / "slides").glob(f"{number}_*.ipynb")) for number in options.deck]
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "kernels" / "class"
         spec.mkdir(parents=True)
@@ -102,8 +95,8 @@ def main() -> int:
         os.environ["JUPYTER_PATH"] = folder
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         load, start = os.getloadavg()[0], time.monotonic()
-        barrier = threading.Barrier(options.kernels)
-        students = [Student(deck, "class", n * options.stagger, barrier) for n in range(options.kernels)]
+        barrier = threading.Barrier(options.kernels * len(decks))
+        students = [Student(deck, "class", barrier) for deck in decks for _ in range(options.kernels)]
         for student in students:
             student.start()
         for student in students:
@@ -111,7 +104,7 @@ def main() -> int:
         wall = time.monotonic() - start
     good = [student for student in students if not student.failed]
     print(
-        f"{len(good)} of {len(students)} kernels ran all of {deck.stem} in {wall:.0f} s on {os.cpu_count()} cores "
+        f"{len(good)} of {len(students)} kernels ran all of {' and '.join(options.deck)} in {wall:.0f} s on {os.cpu_count()} cores "
         f"(load before: {load:.1f})."
     )
     for name in ("first cell", "first live view", "whole deck"):

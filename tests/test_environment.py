@@ -162,27 +162,11 @@ def test_what_does_not_resolve_is_said_and_counts(monkeypatch, capsys):
         return True, "torch==2.13.0+cpu\n"
 
     monkeypatch.setattr(check_constraints, "run", answers)
-    words = ["--system", "windows-x86_64", "--python", "3.12", "--python", "3.13", "--no-pip"]
+    words = ["--system", "windows-x86_64", "--python", "3.12", "--python", "3.13"]
     assert check_constraints.main(words) == 1
     said = capsys.readouterr().out
     assert "does not resolve: error: No solution cause: no wheel" in said
     assert "1 packages, all pinned" in said and "1 of 2 resolve" in said
-
-
-def test_a_pin_without_a_wheel_is_said(monkeypatch):
-    asked = []
-
-    def no_wheel(command, **options):
-        asked.extend(command)
-        return False, "WARNING: x\nERROR: No matching distribution found for a==1"
-
-    monkeypatch.setattr(check_constraints, "run", no_wheel)
-    found = {"a": "1", "torch": "2.13.0", "nvidia-cublas": "3"}
-    assert check_constraints.wheels(found, "3.14.0", "macos-arm64", "nowhere") == [
-        "pip: ERROR: No matching distribution found for a==1"
-    ]
-    assert "macosx_14_0_arm64" in asked and "3.14.0" in asked
-    assert not [word for word in asked if word.startswith(("torch", "nvidia"))]  # gigabytes
 
 
 # --- the workflow file ------------------------------------------------------------------------------------------------

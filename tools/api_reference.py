@@ -42,8 +42,8 @@ def prepare(module) -> None:
                 getattr(thing, made).__module__ = thing.__module__
 
 
-def write(out: Path, *, source: bool = True) -> list[str]:
-    """Write the pages, with the sources and a search over everything or much smaller; return what pdoc warned of."""
+def write(out: Path) -> list[str]:
+    """Write the pages, without sources and search, which make them much larger; return what pdoc warned of."""
     import pdoc
     import pdoc.extract
     import pdoc.render
@@ -56,8 +56,8 @@ def write(out: Path, *, source: bool = True) -> list[str]:
 
     pdoc.render.configure(
         docformat="numpy",
-        show_source=source,
-        search=source,
+        show_source=False,
+        search=False,
         footer_text="bertlook " + bertlook_teach.__version__,
     )
     names = modules()
@@ -81,10 +81,9 @@ def main(argv: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the pages")
-    parser.add_argument("--no-source", action="store_true", help="without sources and search: much smaller")
     args = parser.parse_args(argv)
     try:
-        said = write(args.out, source=not args.no_source)
+        said = write(args.out)
     except ModuleNotFoundError as error:
         if error.name != "pdoc":
             raise

@@ -7,12 +7,9 @@
     python tools/build_exercises.py --nbgrader DIR     instead make a course for nbgrader, one point a check
 
 The solutions are the source; an exercise is never edited. In a solution notebook
-
-* ``### BEGIN SOLUTION`` ... ``### END SOLUTION`` encloses what the student is to write. It becomes ``name = ...``
-  for every name the block assigns that is used elsewhere, ``return ...`` where the block returns a value, and
-  otherwise ``...``. Never an exception: an unfilled notebook runs to its end and each check says "not answered yet".
-* ``### BEGIN HIDDEN TESTS`` ... ``### END HIDDEN TESTS`` disappears. Put it above the line whose value is shown.
-* A cell tagged ``solution`` disappears whole.
+``### BEGIN SOLUTION`` ... ``### END SOLUTION`` encloses what the student is to write, in a cell of code. It becomes
+``name = ...`` for every name the block assigns that is used elsewhere, ``return ...`` where the block returns a value,
+and otherwise ``...``. Never an exception: an unfilled notebook runs to its end and each check says "not answered yet".
 
 These are nbgrader's own markers with its cell metadata (schema 3), so an instructor can give the same solution
 notebook to nbgrader.
@@ -30,27 +27,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from run_notebooks import ROOT, NotebookError, execute, normalise, read, save
+from run_notebooks import ROOT, NotebookError, differences, execute, normalise, read, save
 
 SOLUTIONS, EXERCISES = "notebooks/solutions", "notebooks/exercises"
-SOLUTION_TAG = "solution"
-TEXT_STUB = "*Write your answer here.*"
-
-# nbgrader wants exactly "### " and these words on a line of their own.
-_MARKERS = {
-    "BEGIN SOLUTION": ("solution", True),
-    "END SOLUTION": ("solution", False),
-    "BEGIN HIDDEN TESTS": ("hidden", True),
-    "END HIDDEN TESTS": ("hidden", False),
-}
-_SCHEMA_3 = {
-    "grade": bool,
-    "grade_id": str,
-    "locked": bool,
-    "schema_version": int,
-    "solution": bool,
-    "task": bool,
-}
+# nbgrader wants exactly these words on a line of their own.
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+# What must be the same in a saved exercise and in one made from its solution: all but the outputs.
+PARTS = ("cell_type", "id", "source", "metadata")
 
 
 class ExerciseError(Exception):
@@ -61,7 +44,6 @@ class ExerciseError(Exception):
 class Block:
     """One marked region: ``first`` and ``last`` are the lines of its markers, counted from 1."""
 
-    kind: str
     first: int
     last: int
     indent: str
@@ -91,20 +73,16 @@ def make_exercise(solution, *, name="notebook"):
         function), the code cannot be parsed, or nbgrader metadata are missing or not valid.
     """
     exercise = copy.deepcopy(solution)
-    kept = [cell for cell in exercise.cells if SOLUTION_TAG not in cell.metadata.get("tags", [])]
-    parsed = [_parse(cell, f"{name}, cell {exercise.cells.index(cell) + 1}") for cell in kept]
+    places = [f"{name}, cell {number}" for number in range(1, len(exercise.cells) + 1)]
+    parsed = [_parse(cell, where) for cell, where in zip(exercise.cells, places)]
     used = set().union(*(_names_read(tree, blocks) for tree, blocks in parsed))
-    for cell, (tree, blocks) in zip(kept, parsed):
-        where = f"{name}, cell {exercise.cells.index(cell) + 1}"
-        cell.source = _without_blocks(cell.source, cell.cell_type, tree, blocks, used, where)
+    for cell, where, (tree, blocks) in zip(exercise.cells, places, parsed):
+        cell.source = _without_blocks(cell.source, tree, blocks, used, where)
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     problems = nbgrader_problems(solution)
     if problems:
         raise ExerciseError("\n".join(f"{name}, {problem}" for problem in problems))
-    for cell in kept:
-        cell.metadata.get("nbgrader", {}).pop("checksum", None)
-    exercise.cells = kept
     exercise.metadata["bertlook"] = {
         **exercise.metadata.get("bertlook", {}),
         "generated_from": f"{SOLUTIONS}/{name}",
@@ -115,8 +93,7 @@ def make_exercise(solution, *, name="notebook"):
 def mark(solution):
     """Add nbgrader metadata to the cells of a solution notebook that need them and have none.
 
-    A cell with a solution block becomes a solution cell, a cell with hidden tests a locked test cell of one point.
-    A written answer (a Markdown cell) is both. The grade id is the name of the checked function or the assigned variable, made unique.
+    The grade id is the name of the assigned variable or the function, made unique.
 
     Parameters
     ----------
@@ -130,30 +107,30 @@ def mark(solution):
     solution = copy.deepcopy(solution)
     taken = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in solution.cells}
     for cell in solution.cells:
-        role = _role(cell)
-        if role is None or "nbgrader" in cell.metadata:
+        if BEGIN not in cell.source or "nbgrader" in cell.metadata:
             continue
-        test = role == "test"
-        pattern = r"\b(check_\w+)\s*\(" if test else r"^\s*(?:def\s+)?([A-Za-z_]\w*)\s*(?:=|\()"
-        found = re.search(pattern, cell.source, re.MULTILINE)
-        stem = ("" if test else "answer_") + (found.group(1) if found else role)
+        found = re.search(r"^\s*(?:def\s+)?([A-Za-z_]\w*)\s*(?:=|\()", cell.source, re.MULTILINE)
+        stem = f"answer_{found.group(1) if found else 'solution'}"
         grade_id, copies = stem, 1
         while grade_id in taken:
             copies += 1
             grade_id = f"{stem}_{copies}"
         taken.add(grade_id)
-        graded = test or cell.cell_type == "markdown"  # a written answer is graded by hand, in its own cell
-        cell.metadata["nbgrader"] = {
-            "grade": graded,
-            "grade_id": grade_id,
-            "locked": test,
-            "schema_version": 3,
-            "solution": not test,
-            "task": False,
-        }
-        if graded:
-            cell.metadata["nbgrader"]["points"] = 1
+        cell.metadata["nbgrader"] = _nbgrader(grade_id)
     return solution
+
+
+def _nbgrader(grade_id, *, test=False) -> dict:
+    """nbgrader's metadata, in its schema 3: of a cell with a solution, or of a locked test of one point."""
+    meta = {
+        "grade": test,
+        "grade_id": grade_id,
+        "locked": test,
+        "schema_version": 3,
+        "solution": not test,
+        "task": False,
+    }
+    return {**meta, "points": 1} if test else meta
 
 
 def with_points(solution, *, name="notebook"):
@@ -190,15 +167,7 @@ def with_points(solution, *, name="notebook"):
         found += 1
         taken.add(check.group(1))
         cell.source = f"feedback = {cell.source.strip()}\ndisplay(feedback)\nassert feedback"  # a value would be partial credit
-        cell.metadata["nbgrader"] = {
-            "grade": True,
-            "grade_id": check.group(1),
-            "locked": True,
-            "points": 1,
-            "schema_version": 3,
-            "solution": False,
-            "task": False,
-        }
+        cell.metadata["nbgrader"] = _nbgrader(check.group(1), test=True)
     if not found:
         raise ExerciseError(
             f"{name}: no cell is a check alone, check.check_x(x), so nothing would give a point"
@@ -252,79 +221,30 @@ def nbgrader_problems(solution) -> list[str]:
     """
     problems, seen = [], {}
     for number, cell in enumerate(solution.cells, start=1):
-        role, meta = _role(cell), cell.metadata.get("nbgrader")
+        solved, meta = BEGIN in cell.source, cell.metadata.get("nbgrader")
         if meta is None:
-            if role:
+            if solved:
                 problems.append(
-                    f"cell {number}: a {role} cell without nbgrader metadata; run with --mark to add them"
+                    f"cell {number}: a solution cell without nbgrader metadata; run with --mark to add them"
                 )
             continue
-        for key, kind in _SCHEMA_3.items():
-            if not isinstance(meta.get(key), kind):
-                problems.append(f"cell {number}: nbgrader metadata need {key!r}, a {kind.__name__}")
-        if meta.get("schema_version") != 3:
-            problems.append(
-                f"cell {number}: nbgrader schema_version must be 3, is {meta.get('schema_version')!r}"
-            )
-        if meta.get("grade") and not isinstance(meta.get("points"), (int, float)):
-            problems.append(f"cell {number}: a graded cell needs 'points'")
-        if role == "solution" and not meta.get("solution"):
-            problems.append(
-                f"cell {number}: it has a solution block, but nbgrader metadata say solution: false"
-            )
-        if role == "test" and (meta.get("solution") or not meta.get("grade")):
-            problems.append(
-                f"cell {number}: hidden tests need nbgrader metadata grade: true, solution: false"
-            )
-        if meta.get("solution") and role != "solution":
-            problems.append(
-                f"cell {number}: nbgrader metadata say solution: true, but there is no solution block"
-            )
-        if cell.cell_type == "markdown" and bool(meta.get("grade")) != bool(meta.get("solution")):
-            problems.append(f"cell {number}: a written answer needs both grade: true and solution: true")
         grade_id = meta.get("grade_id")
+        wanted = _nbgrader(grade_id or "a name of its own", test=not solved)
+        if meta != wanted:
+            problems.append(f"cell {number}: nbgrader metadata should be {wanted}, not {dict(meta)}")
         if grade_id in seen:
             problems.append(f"cell {number}: grade_id {grade_id!r} is already used by cell {seen[grade_id]}")
         seen.setdefault(grade_id, number)
     return problems
 
 
-def source_differences(saved, made) -> list[str]:
-    """Where a saved exercise is not what the solution gives; outputs are not compared.
-
-    Parameters
-    ----------
-    saved, made : NotebookNode
-
-    Returns
-    -------
-    list of str
-        Empty when every cell has the same type, id, source and metadata.
-    """
-    saved = normalise(saved)
-    found = []
-    if len(saved.cells) != len(made.cells):
-        found.append(f"it has {len(saved.cells)} cells, the solution gives {len(made.cells)}")
-    for number, (old, new) in enumerate(zip(saved.cells, made.cells), start=1):
-        for part in ("cell_type", "id", "source", "metadata"):
-            if old.get(part) != new.get(part):
-                found.append(
-                    f"cell {number} differs in its {part}: {old.get(part)!r} should be {new.get(part)!r}"
-                )
-    if saved.metadata != made.metadata:
-        found.append("the notebook's metadata differ")
-    return found
-
-
-def build(solution_path, exercise_path, *, check=False, timeout=600) -> list[str]:
+def build(solution_path, exercise_path, *, check=False) -> list[str]:
     """Make one exercise notebook, run it, save it; with ``check`` only compare.
 
     Parameters
     ----------
     solution_path, exercise_path : path
     check : bool
-    timeout : float
-        Seconds one cell may take.
 
     Returns
     -------
@@ -339,29 +259,19 @@ def build(solution_path, exercise_path, *, check=False, timeout=600) -> list[str
     solution_path, exercise_path = Path(solution_path), Path(exercise_path)
     made = make_exercise(read(solution_path), name=solution_path.name)
     if exercise_path.exists():
-        found = source_differences(read(exercise_path), made)
+        found = differences(normalise(read(exercise_path)), made, PARTS)
     else:
         found = ["it does not exist yet"]
     if not check:
         exercise_path.parent.mkdir(parents=True, exist_ok=True)  # the kernel runs there
         try:
-            done = execute(made, folder=exercise_path.parent, name=exercise_path.name, timeout=timeout)
+            done = execute(made, folder=exercise_path.parent, name=exercise_path.name)
         except NotebookError as error:
             raise ExerciseError(
                 f"{error}\nAn unfilled exercise must run to its end: only a check may use an unfilled answer."
             ) from None
         save(done, exercise_path)
     return found
-
-
-def _markers(source):
-    """(line number, kind, is begin, indent) of each marker line."""
-    for number, line in enumerate(source.splitlines(), start=1):
-        for words, (kind, begins) in _MARKERS.items():
-            if words in line:
-                if line.strip() != f"### {words}":
-                    raise ExerciseError(f"line {number}: '### {words}' must stand alone on its line")
-                yield number, kind, begins, line[: len(line) - len(line.lstrip())]
 
 
 def find_blocks(source) -> list[Block]:
@@ -380,29 +290,25 @@ def find_blocks(source) -> list[Block]:
     ExerciseError
         If a region is not closed, not opened, or inside another.
     """
-    blocks, opened = [], None
-    for number, kind, begins, indent in _markers(source):
-        if begins and opened:
-            raise ExerciseError(f"line {number}: a region begins inside the one of line {opened[0]}")
-        if begins:
-            opened = (number, kind, indent)
-        elif opened is None or opened[1] != kind:
+    blocks, first = [], None
+    for number, line in enumerate(source.splitlines(), start=1):
+        marker = next((marker for marker in (BEGIN, END) if marker.lstrip("# ") in line), None)
+        if marker is None:
+            continue
+        if line.strip() != marker:
+            raise ExerciseError(f"line {number}: '{marker}' must stand alone on its line")
+        if marker == BEGIN and first:
+            raise ExerciseError(f"line {number}: a region begins inside the one of line {first}")
+        if marker == END and not first:
             raise ExerciseError(f"line {number}: the end of a region that was not begun")
+        if marker == BEGIN:
+            first, indent = number, line[: len(line) - len(line.lstrip())]
         else:
-            blocks.append(Block(kind, opened[0], number, opened[2]))
-            opened = None
-    if opened:
-        raise ExerciseError(f"line {opened[0]}: the region is never ended")
+            blocks.append(Block(first, number, indent))
+            first = None
+    if first:
+        raise ExerciseError(f"line {first}: the region is never ended")
     return blocks
-
-
-def _role(cell):
-    """ "solution" or "test" for a cell that needs nbgrader metadata, else None. Removed cells need none."""
-    if SOLUTION_TAG in cell.metadata.get("tags", []):
-        return None
-    if "BEGIN SOLUTION" in cell.source:
-        return "solution"
-    return "test" if "BEGIN HIDDEN TESTS" in cell.source else None
 
 
 def _parse(cell, where):
@@ -412,7 +318,9 @@ def _parse(cell, where):
     except ExerciseError as error:
         raise ExerciseError(f"{where}, {error}") from None
     if cell.cell_type != "code":
-        return None, blocks
+        if blocks:
+            raise ExerciseError(f"{where}: a solution stands in a cell of code, and this one is text")
+        return None, []
     # A line for IPython (%matplotlib, !command) is no Python; it reads no names that matter here.
     plain = re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", cell.source)
     try:
@@ -434,17 +342,12 @@ def _names_read(tree, blocks) -> set[str]:
     }
 
 
-def _without_blocks(source, cell_type, tree, blocks, used, where) -> str:
-    """The source with hidden tests removed and solutions replaced."""
+def _without_blocks(source, tree, blocks, used, where) -> str:
+    """The source with solutions replaced."""
     lines = source.splitlines()
     for block in reversed(blocks):
-        if block.kind == "hidden":
-            stub = []
-        elif cell_type != "code":
-            stub = [TEXT_STUB]
-        else:
-            stub = [block.indent + line for line in _stub(tree, block, used, f"{where}, line {block.first}")]
-        lines[block.first - 1 : block.last] = stub
+        stub = _stub(tree, block, used, f"{where}, line {block.first}")
+        lines[block.first - 1 : block.last] = [block.indent + line for line in stub]
     return "\n".join(lines).strip("\n")
 
 
@@ -535,7 +438,6 @@ def main(arguments=None) -> int:
     parser.add_argument(
         "--nbgrader", type=Path, metavar="DIR", help="write a course for nbgrader there, and no exercises"
     )
-    parser.add_argument("--timeout", type=float, default=600, help="seconds one cell may take (default: 600)")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project's folder (default: this one)")
     options = parser.parse_args(arguments)
     solutions = sorted((options.root / SOLUTIONS).glob("*.ipynb"))
@@ -569,9 +471,7 @@ def main(arguments=None) -> int:
             if options.mark and not options.check:
                 saved = read(path)
                 save(mark(saved), path)
-            found = build(
-                path, options.root / EXERCISES / path.name, check=options.check, timeout=options.timeout
-            )
+            found = build(path, options.root / EXERCISES / path.name, check=options.check)
         except (ExerciseError, NotebookError) as error:
             print(error, file=sys.stderr)
             failed = True

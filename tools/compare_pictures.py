@@ -8,16 +8,17 @@ import difflib
 import io
 import json
 import re
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from dataclasses import dataclass
 from itertools import zip_longest
 from urllib.parse import unquote_to_bytes
 
 import numpy as np
+from bs4 import BeautifulSoup, Tag, UnusualUsageWarning  # comes with nbconvert
+from bs4.element import PreformattedString
 from compare_texts import ROUNDING, Tolerance, many_of, short, text_differences, tokens_of
 
-_VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 _PLACES = {
     "x",
     "y",
@@ -47,57 +48,21 @@ _PACKED = ("attention", "queries", "keys")
 _FRAME_DATA = re.compile(r"const data = (?=\{)")
 
 
-@dataclass
-class _Element:
-    name: str
-    attributes: dict[str, str] = field(default_factory=dict)
-    children: list[_Element | str] = field(default_factory=list)
+warnings.filterwarnings("ignore", category=UnusualUsageWarning)  # an output may be XML, or a text alone
 
 
-class _Reader(HTMLParser):
-    """Markup as a tree. Text that is only space between tags is left out."""
-
-    def __init__(self):
-        super().__init__(convert_charrefs=True)
-        self.root = _Element("")
-        self.open = [self.root]
-
-    def handle_starttag(self, name, attributes):
-        element = _Element(name, {key: value or "" for key, value in attributes})
-        self.open[-1].children.append(element)
-        if name not in _VOID:
-            self.open.append(element)
-
-    def handle_startendtag(self, name, attributes):
-        self.open[-1].children.append(_Element(name, {key: value or "" for key, value in attributes}))
-
-    def handle_endtag(self, name):
-        for depth in range(len(self.open) - 1, 0, -1):
-            if self.open[depth].name == name:
-                del self.open[depth:]
-                return
-
-    def handle_data(self, text):
-        if text.strip():
-            siblings = self.open[-1].children
-            if siblings and isinstance(siblings[-1], str):
-                siblings[-1] += text
-            else:
-                siblings.append(text)
+def _read(markup: str) -> BeautifulSoup:
+    """Markup as a tree."""
+    return BeautifulSoup(markup, "html.parser", multi_valued_attributes=None)
 
 
-def _read(markup: str) -> _Element:
-    reader = _Reader()
-    reader.feed(markup)
-    reader.close()
-    return reader.root
-
-
-def _elements(element: _Element):
-    yield element
-    for child in element.children:
-        if isinstance(child, _Element):
-            yield from _elements(child)
+def _children(element: Tag) -> list[Tag | str]:
+    """What is in an element, without comments and without text that is only space between tags."""
+    return [
+        child
+        for child in element.contents
+        if isinstance(child, Tag) or (child.strip() and not isinstance(child, PreformattedString))
+    ]
 
 
 def markup_differences(old: str, new: str, tolerance: Tolerance = ROUNDING) -> list[str]:
@@ -111,7 +76,7 @@ def markup_differences(old: str, new: str, tolerance: Tolerance = ROUNDING) -> l
     if old == new:
         return []
     one, other = _read(old), _read(new)
-    ids = [[e.attributes["id"] for e in _elements(tree) if "id" in e.attributes] for tree in (one, other)]
+    ids = [[element["id"] for element in tree.find_all(id=True)] for tree in (one, other)]
     renamed: dict[str, str] = {}
     found = []
     for before, after in zip(*ids):
@@ -130,11 +95,11 @@ class _Scale:
     longer_side: float = 100.0  # outside of pictures coordinates are pixels or per cent
     apart: bool = False  # inside <defs> or a scaled group: a shape in units of its own
 
-    def within(self, element: _Element) -> _Scale:
-        if element.name == "svg" and "viewbox" in element.attributes:
-            sides = [abs(float(n)) for n in _NUMBER.findall(element.attributes["viewbox"])][2:]
+    def within(self, element: Tag) -> _Scale:
+        if element.name == "svg" and "viewbox" in element.attrs:
+            sides = [abs(float(n)) for n in _NUMBER.findall(element.attrs["viewbox"])][2:]
             return _Scale(self.tolerance, max(sides, default=100.0))
-        if element.name == "defs" or "scale" in element.attributes.get("transform", ""):
+        if element.name == "defs" or "scale" in element.attrs.get("transform", ""):
             return _Scale(self.tolerance, self.longer_side, True)
         return self
 
@@ -150,20 +115,20 @@ class _Comparison:
     def __init__(self, renamed: Mapping[str, str], tolerance: Tolerance):
         self.renamed, self.tolerance = renamed, tolerance
 
-    def elements(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
+    def elements(self, one: Tag, other: Tag, scale: _Scale) -> list[str]:
         scale = scale.within(one)
         found = self.attributes(one, other, scale)
         if one.name in ("script", "style"):
-            return found + self.script("".join(map(str, one.children)), "".join(map(str, other.children)))
-        children, their_children = one.children, other.children
+            return found + self.script("".join(one.contents), "".join(other.contents))
+        children, their_children = _children(one), _children(other)
         if _has_marks(one) and _has_marks(other) and not self.equal_paths(one, other, scale):
             found += self.marks(one, other, scale)
-            children, their_children = ([c for c in e.children if not _is_mark(c)] for e in (one, other))
+            children, their_children = ([c for c in e if not _is_mark(c)] for e in (children, their_children))
         if [_name(c) for c in children] == [_name(c) for c in their_children]:
             pairs = list(zip(children, their_children))
         else:
             pairs, lines = self.aligned(children, their_children)
-            found += [f"in <{one.name}>: {line}" if one.name else line for line in lines]
+            found += [f"in <{one.name}>: {line}" if one.parent else line for line in lines]
         for a, b in pairs:
             if isinstance(a, str):
                 found += text_differences(a, b, self.tolerance)
@@ -187,10 +152,10 @@ class _Comparison:
                     pairs.append((a, b))
         return pairs, lines
 
-    def attributes(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
+    def attributes(self, one: Tag, other: Tag, scale: _Scale) -> list[str]:
         found = []
-        for key in one.attributes.keys() | other.attributes.keys():
-            old, new = one.attributes.get(key), other.attributes.get(key)
+        for key in one.attrs.keys() | other.attrs.keys():
+            old, new = one.attrs.get(key), other.attrs.get(key)
             if old == new:
                 continue
             if old is None or new is None:
@@ -252,17 +217,17 @@ class _Comparison:
 
     # -- marks: paths that share a colour because they share a step may be grouped otherwise
 
-    def equal_paths(self, one: _Element, other: _Element, scale: _Scale) -> bool:
-        ours, theirs = ([c for c in e.children if _is_mark(c)] for e in (one, other))
+    def equal_paths(self, one: Tag, other: Tag, scale: _Scale) -> bool:
+        ours, theirs = ([c for c in _children(e) if _is_mark(c)] for e in (one, other))
         return len(ours) == len(theirs) and not any(
             self.attributes(a, b, scale) for a, b in zip(ours, theirs)
         )
 
-    def marks(self, one: _Element, other: _Element, scale: _Scale) -> list[str]:
+    def marks(self, one: Tag, other: Tag, scale: _Scale) -> list[str]:
         """Each mark of one picture must be in the other: of the same form, about there, and about as dark."""
-        left = [mark for child in other.children if _is_mark(child) for mark in _marks(child)]
+        left = [mark for child in _children(other) if _is_mark(child) for mark in _marks(child)]
         missing, allowed = [], scale.allowed
-        for mark in (mark for child in one.children if _is_mark(child) for mark in _marks(child)):
+        for mark in (mark for child in _children(one) if _is_mark(child) for mark in _marks(child)):
             alike = [theirs for theirs in left if mark.alike(theirs, allowed, self)]
             if alike:
                 left.remove(min(alike, key=mark.away))
@@ -275,25 +240,27 @@ class _Comparison:
         return found
 
 
-def _name(child: _Element | str) -> str:
-    return child.name if isinstance(child, _Element) else "text"
+def _name(child: Tag | str) -> str:
+    return child.name if isinstance(child, Tag) else "text"
 
 
-def _words(child: _Element | str) -> str:
+def _words(child: Tag | str) -> str:
     """All text in it."""
-    return child if isinstance(child, str) else " ".join(_words(grandchild) for grandchild in child.children)
+    return (
+        child if isinstance(child, str) else " ".join(_words(grandchild) for grandchild in _children(child))
+    )
 
 
-def _said(child: _Element | str) -> str:
+def _said(child: Tag | str) -> str:
     """What it says but for its decimal numbers, by which it is recognised."""
     return " ".join("#" if token.rounded else token.text for token in tokens_of(_words(child)))
 
 
-def _described(child: _Element | str) -> str:
+def _described(child: Tag | str) -> str:
     words = short(_words(child), 60)
     if isinstance(child, str):
         return f"“{words}”"
-    place = child.attributes.get("d") or " ".join(child.attributes.get(k, "") for k in ("x", "y", "cx", "cy"))
+    place = child.attrs.get("d") or " ".join(child.attrs.get(k, "") for k in ("x", "y", "cx", "cy"))
     at = f" at {short(place, 30)}" if place.strip() and not words else ""
     return f"<{child.name}>" + (f" “{words}”" if words else at)
 
@@ -348,19 +315,19 @@ class _Mark:
         return f"a {colour} one at {self.numbers[0]:g}, {self.numbers[1]:g}".replace("  ", " ")
 
 
-def _is_mark(child: _Element | str) -> bool:
-    return isinstance(child, _Element) and child.name == "path" and not child.children
+def _is_mark(child: Tag | str) -> bool:
+    return isinstance(child, Tag) and child.name == "path" and not _children(child)
 
 
-def _has_marks(element: _Element) -> bool:
-    return any(map(_is_mark, element.children))
+def _has_marks(element: Tag) -> bool:
+    return any(map(_is_mark, _children(element)))
 
 
-def _marks(path: _Element) -> list[_Mark]:
+def _marks(path: Tag) -> list[_Mark]:
     """The strokes of a path; a row of equal cells drawn at one go is that many cells."""
-    look = {key: value for key, value in path.attributes.items() if key not in ("d", "id")}
+    look = {key: value for key, value in path.attrs.items() if key not in ("d", "id")}
     marks = []
-    for stroke in re.findall(r"M[^M]*", path.attributes.get("d", "")):
+    for stroke in re.findall(r"M[^M]*", path.attrs.get("d", "")):
         form, numbers = _NUMBER.sub("#", stroke), tuple(map(float, _NUMBER.findall(stroke)))
         if form == "M# #h#v#h#z" and numbers[3] > 0 and numbers[2] > 1.5 * numbers[3]:
             x, y, wide, high, _ = numbers

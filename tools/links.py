@@ -2,7 +2,6 @@
 
     python tools/links.py                               write them anew
     python tools/links.py --repository YOU/YOURS        set the repository first (and --ref main, a branch or tag)
-    python tools/links.py --from-git                    set it from the address of the git remote "origin"
     python tools/links.py --check                       write nothing, exit 1 if a link is not what would be written
 
 Links stand in docs/deploy.md between the lines <!-- links:begin --> and <!-- links:end -->, and in notebooks in cells
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
@@ -126,18 +124,6 @@ def write_home(pyproject: str, home: Home) -> str:
     return text
 
 
-def home_from_git(address: str, ref: str = "main") -> Home:
-    """From the address of a git remote, in either of GitHub's two forms.
-
-    >>> home_from_git("git@github.com:ada/bertlook.git").repository
-    'ada/bertlook'
-    """
-    found = re.search(r"github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?$", address)
-    if not found:
-        raise ValueError(f"the git remote is not on GitHub, where Binder and Colab would look: {address!r}")
-    return Home(found.group(1), ref)
-
-
 def links_block(home: Home, root: Path = ROOT) -> str:
     """What stands on the page between the markers: a line for each deck and each exercise notebook."""
     if not home.known:
@@ -232,9 +218,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--repository", metavar="OWNER/NAME")
     parser.add_argument("--ref", metavar="REF", help="a branch or tag (otherwise as it is set)")
     parser.add_argument(
-        "--from-git", action="store_true", help='take the repository from the git remote "origin"'
-    )
-    parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 if something would change"
     )
     args = parser.parse_args(argv)
@@ -242,15 +225,7 @@ def main(argv: list[str] | None = None) -> int:
     text = pyproject.read_text(encoding="utf-8")
     try:
         home = read_home(text)
-        ref = args.ref or home.ref
-        if args.from_git:
-            command = ["git", "remote", "get-url", "origin"]
-            remote = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-            if remote.returncode:
-                raise ValueError(f"there is no git remote named origin: {remote.stderr.strip()}")
-            home = home_from_git(remote.stdout.strip(), ref)
-        else:
-            home = Home(args.repository or home.repository, ref)
+        home = Home(args.repository or home.repository, args.ref or home.ref)
         if not args.check:
             pyproject.write_text(write_home(text, home), encoding="utf-8")
         stale = update(ROOT, home, check=args.check)
@@ -260,7 +235,7 @@ def main(argv: list[str] | None = None) -> int:
     for name in stale:
         print(f"{'would change' if args.check else 'wrote'} {name}")
     if not home.known and not args.check:
-        print(f"The repository is still {PLACEHOLDER}: no links. Set it with --repository or --from-git.")
+        print(f"The repository is still {PLACEHOLDER}: no links. Set it with --repository.")
     return 1 if args.check and stale else 0
 
 

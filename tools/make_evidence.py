@@ -13,7 +13,6 @@ tools/run_notebooks.py on the decks that show it. After a change of a text every
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -66,7 +65,6 @@ SLOW = (
     "ledger cues",
 )
 SLOW += ("ledger norms", "ledger value zeroing")
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -89,12 +87,8 @@ class Part:
         return self.label.startswith(SLOW) or "minilm" in self.label
 
 
-def parts() -> list[Part]:
+def parts() -> Iterator[Part]:
     """Everything that ships, in the order in which it is made: what a lesson shows first, then what its claims are decided on."""
-    return list(_parts())
-
-
-def _parts() -> Iterator[Part]:
     for name in SPECIMEN:
         yield Part(f"01 pre-training, {name}", lambda m, n=name: lesson01.pretraining_scores(m[n]))
     plain = tuple(
@@ -192,7 +186,7 @@ def problems(chosen: Sequence[Part], models: dict, *, whole: bool = True) -> lis
     chosen : sequence of Part
     models : dict of name -> Encoder
     whole : bool
-        ``chosen`` is all there is: other files are superfluous, and the size and the manifest are looked at too.
+        ``chosen`` is all there is: other files are superfluous, and the size is looked at too.
     """
     found = [
         f"{shipped.file.name} {shipped.problem}"
@@ -211,9 +205,6 @@ def problems(chosen: Sequence[Part], models: dict, *, whole: bool = True) -> lis
         total = sum(_files().values())
         if total > shipped_evidence.MOST_BYTES:
             found.append(f"{total / 1e6:.1f} MB are more than {shipped_evidence.MOST_BYTES / 1e6:.0f}")
-        manifest = _folder() / MANIFEST
-        if not found and (not manifest.is_file() or manifest.read_text(encoding="utf-8") != manifest_text()):
-            found.append(f"{MANIFEST} does not say what is there")
     return found
 
 
@@ -248,23 +239,6 @@ def part_of_this_tree() -> Part:
     names = [digest(file.read_bytes()) for file in sorted(_folder().glob("*.npz"))]
     quick = [part for part in parts() if not part.slow]
     return quick[int(digest(code_digest(), *names), 16) % len(quick)]
-
-
-def manifest_text() -> str:
-    """What is in the folder and what it was made with, for a reader."""
-    files = list(shipped_evidence.shipped_files())
-    made_with = sorted({one.made_with for one in files})
-    rows = {
-        one.file.name: {
-            "result": one.stamp.name,
-            "version": one.stamp.version,
-            "bytes": one.file.stat().st_size,
-            "made with": made_with.index(one.made_with),
-        }
-        for one in files
-    }
-    about = {"data": sorted({one.stamp.data for one in files}), "made with": made_with, "files": rows}
-    return json.dumps(about, indent=1, ensure_ascii=False) + "\n"
 
 
 def _folder() -> Path:
@@ -310,7 +284,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         used = make(chosen, models)
         for name in set() if options.parts else set(_files()) - used:
             (_folder() / name).unlink()
-        (_folder() / MANIFEST).write_text(manifest_text(), encoding="utf-8", newline="\n")
         found = problems(chosen, models, whole=not options.parts)
     print(
         "\n".join(found)

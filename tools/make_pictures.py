@@ -1,6 +1,6 @@
 """Take the README's and the gallery's pictures from the real thing: decks and views, opened in Chromium and photographed.
 
-python tools/make_pictures.py [--only NAME ...] [--look dark] [--chromium PATH] [--out docs/images]
+python tools/make_pictures.py [--only NAME ...]
 
 NAME is one of explorer, lenses, arcs, map, bench. "explorer" is also filmed (explorer.gif: one head after another). Or it is gallery: every view of
 docs/gallery.md whose picture lies in images/gallery, made by the lines that stand there.
@@ -9,6 +9,7 @@ docs/gallery.md whose picture lies in images/gallery, made by the lines that sta
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import re
 import shutil
@@ -26,6 +27,7 @@ from bertlook_course.storage import find_chromium
 from bertlook_press.classroom import sign
 
 ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "docs" / "images"
 SIZE = {"width": 1280, "height": 720}
 
 
@@ -64,25 +66,19 @@ def find_view(page: Page, view: str):
     raise SystemExit(f"no slide with {view} was found")
 
 
-def photograph(address: str, chromium: str, name: str, out: Path) -> None:
+def photograph(page: Page, name: str) -> None:
     """The slide at 1280 x 720, once it has come to rest; the film beside it, if there is one."""
     shot = SHOTS[name]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport=SIZE)
-        page.goto(address)
-        page.wait_for_selector("body.bertlook-ready", timeout=300_000)
-        view = find_view(page, shot.view)
-        view.locator("[tabindex='0']").first.focus()
-        for key in shot.keys:
-            page.keyboard.press(key)
-            page.wait_for_timeout(200)
-        page.wait_for_timeout(3000)  # what Python computes has come, and the slide has come to rest
-        out.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=out / f"{name}.png")
-        if shot.film:
-            film(page, shot.film, out / f"{name}.gif")
-        browser.close()
+    view = find_view(page, shot.view)
+    view.locator("[tabindex='0']").first.focus()
+    for key in shot.keys:
+        page.keyboard.press(key)
+        page.wait_for_timeout(200)
+    page.wait_for_timeout(3000)  # what Python computes has come, and the slide has come to rest
+    page.screenshot(path=OUT / f"{name}.png")
+    print(OUT / f"{name}.png", flush=True)
+    if shot.film:
+        film(page, shot.film, OUT / f"{name}.gif")
 
 
 def film(page: Page, keys: tuple[str, ...], path: Path) -> None:
@@ -124,35 +120,46 @@ def gallery_deck(folder: Path) -> tuple[Path, list[str]]:
     return folder / "gallery.ipynb", names
 
 
-def gallery(address: str, chromium: str, names: list[str], out: Path) -> None:
+def gallery(page: Page, names: list[str]) -> None:
     """The view of each slide of the gallery's deck, alive, without what is empty around it."""
-    out.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport=SIZE)
-        page.goto(address)
-        page.wait_for_selector("body.bertlook-ready", timeout=300_000)
-        for name in names:
-            page.wait_for_timeout(2500)
-            view = page.locator("section.present .jp-OutputArea-output").last
-            if name == "tally":
-                view.get_by_text("show the room").click()
-            if name == "masked_word":
-                view.get_by_text("show the model's guesses").click()
-            picture = Image.open(io.BytesIO(view.screenshot())).convert("RGB")
-            edges = ImageChops.difference(
-                picture, Image.new("RGB", picture.size, picture.getpixel((0, 0)))
-            ).getbbox()
-            picture = picture.crop(
-                (0, 0, *(min(size, end + 8) for size, end in zip(picture.size, edges[2:])))
-            )
-            picture.thumbnail((960, 540))
-            picture.quantize(128, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-                out / f"{name}.png", optimize=True
-            )
-            print(out / f"{name}.png", flush=True)
-            page.keyboard.press("PageDown")
-        browser.close()
+    for name in names:
+        page.wait_for_timeout(2500)
+        view = page.locator("section.present .jp-OutputArea-output").last
+        if name == "tally":
+            view.get_by_text("show the room").click()
+        if name == "masked_word":
+            view.get_by_text("show the model's guesses").click()
+        picture = Image.open(io.BytesIO(view.screenshot())).convert("RGB")
+        edges = ImageChops.difference(
+            picture, Image.new("RGB", picture.size, picture.getpixel((0, 0)))
+        ).getbbox()
+        picture = picture.crop((0, 0, *(min(size, end + 8) for size, end in zip(picture.size, edges[2:]))))
+        picture.thumbnail((960, 540))
+        file = OUT / "gallery" / f"{name}.png"
+        picture.quantize(128, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            file, optimize=True
+        )
+        print(file, flush=True)
+        page.keyboard.press("PageDown")
+
+
+@contextlib.contextmanager
+def opened(deck: str):
+    """A page of Chromium in which the deck is alive, served as in class."""
+    command = [sys.executable, "-m", "bertlook_bench", "present", deck, "--no-browser"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    try:
+        address = next(m[0] for line in server.stdout if (m := re.search(r"http://\S+/rise/\S+", line)))
+        with sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+            page = chromium.new_page(viewport=SIZE)
+            page.goto(address)
+            page.wait_for_selector("body.bertlook-ready", timeout=300_000)
+            yield page
+            chromium.close()
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def main() -> None:
@@ -162,42 +169,20 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=[*SHOTS, "gallery"], default=[*SHOTS, "gallery"], metavar="NAME"
     )
-    parser.add_argument("--look", choices=("dark", "projector"), help="another look of the slides")
-    parser.add_argument("--chromium", default=find_chromium())
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
     args = parser.parse_args()
-    if not args.chromium:
-        raise SystemExit("no Chromium found; name one with --chromium PATH")
+    if not find_chromium():
+        raise SystemExit("no Chromium found; name one in the variable BERTLOOK_CHROMIUM")
     build = ROOT / "build"
     build.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=build) as folder:
-        for name in args.only:
-            take(name, Path(folder), args)
-
-
-def take(name: str, folder: Path, args) -> None:
-    """Serve the deck of a picture, and photograph it."""
-    shown, names = gallery_deck(folder) if name == "gallery" else (SHOTS[name].deck, [])
-    command = [
-        sys.executable,
-        "-m",
-        "bertlook_bench",
-        "present",
-        str(shown),
-        "--no-browser",
-    ]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    try:
-        address = next(m[0] for line in server.stdout if (m := re.search(r"http://\S+/rise/\S+", line)))
-        look = f"&look={args.look}" if args.look else ""
-        if names:
-            gallery(address + look, str(args.chromium), names, args.out / "gallery")
+    for name in args.only:
+        if name == "gallery":
+            with tempfile.TemporaryDirectory(dir=build) as folder:
+                deck, names = gallery_deck(Path(folder))
+                with opened(str(deck)) as page:
+                    gallery(page, names)
         else:
-            photograph(address + look, str(args.chromium), name, args.out)
-            print(args.out / f"{name}.png", flush=True)
-    finally:
-        server.terminate()
-        server.wait()
+            with opened(SHOTS[name].deck) as page:
+                photograph(page, name)
 
 
 if __name__ == "__main__":

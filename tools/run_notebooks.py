@@ -294,12 +294,17 @@ def kept(saved, fresh):
     return fresh
 
 
-def differences(saved, fresh) -> list[str]:
+PARTS = ("cell_type", "id", "source", "metadata", "execution_count", "outputs")
+
+
+def differences(saved, fresh, compared=PARTS) -> list[str]:
     """Where two notebooks differ, for a reader: cells by number, then metadata.
 
     Parameters
     ----------
     saved, fresh : NotebookNode
+    compared : sequence of str
+        What of a cell must be the same.
 
     Returns
     -------
@@ -310,11 +315,7 @@ def differences(saved, fresh) -> list[str]:
     if len(saved.cells) != len(fresh.cells):
         found.append(f"it has {len(saved.cells)} cells, {len(fresh.cells)} were expected")
     for number, (old, new) in enumerate(zip(saved.cells, fresh.cells), start=1):
-        parts = [
-            part
-            for part in ("cell_type", "id", "source", "metadata", "execution_count", "outputs")
-            if old.get(part) != new.get(part)
-        ]
+        parts = [part for part in compared if old.get(part) != new.get(part)]
         if parts:
             found.append(f"cell {number} differs in {', '.join(parts)}: {_first_line(new.source)}")
         if "outputs" in parts:
@@ -417,7 +418,6 @@ def main(arguments=None) -> int:
     parser.add_argument(
         "--exact", action="store_true", help="let every byte of an output count, not only what it says"
     )
-    parser.add_argument("--timeout", type=float, default=600, help="seconds one cell may take (default: 600)")
     options = parser.parse_args(arguments)
     paths = options.notebooks or find_notebooks()
     if not paths:
@@ -437,7 +437,7 @@ def main(arguments=None) -> int:
     for path in paths:
         start = time.perf_counter()
         try:
-            changed = run(path, check=options.check, exact=options.exact, timeout=options.timeout)
+            changed = run(path, check=options.check, exact=options.exact)
         except NotebookError as error:
             print(error, file=sys.stderr)
             failed = True

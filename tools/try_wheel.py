@@ -3,7 +3,7 @@
     python tools/try_wheel.py slides                  decks, without torch: those that need it must say which extra to install
     python tools/try_wheel.py lab                     decks, with everything a lecture needs
     python tools/try_wheel.py colab                   exercises and solutions, each alone in a folder, with Colab's kernel and widgets
-    python tools/try_wheel.py slides --only 03 06     some; --keep DIR keeps the environment and uses it again
+    python tools/try_wheel.py slides --only 03 06     some
 
 Prints for each notebook the seconds, the most memory its kernel had, and the first error. Exits with 1 if a notebook failed that
 should not. Needs uv and, the first time, a package index. It simulates Colab: the versions of its kernel, a stand-in for ``google.colab``, and
@@ -25,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
+from check_constraints import environment
 from links import read_home
 
 import start
@@ -69,18 +70,14 @@ def build_wheel(folder: Path) -> Path:
 
 def uv(*arguments) -> None:
     """Run uv; it asks the indexes that pip would ask."""
-    env = start.uv_environment(start.pip_settings(sys.executable))
-    if "UV_CACHE_DIR" not in os.environ:
-        del env["UV_CACHE_DIR"]
-    subprocess.run([sys.executable, "-m", "uv", *map(str, arguments)], env=env, check=True)
+    subprocess.run([sys.executable, "-m", "uv", *map(str, arguments)], env=environment(), check=True)
 
 
 def make_environment(kind: str, folder: Path, wheel: Path) -> Path:
     """An environment with the wheel and nothing of the repository; returns its Python."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.is_file():
-        uv("venv", "--quiet", "--seed", "--python", sys.executable, folder)
-    install = ["pip", "install", "--quiet", "--python", python, "--reinstall-package", "bertlook_teach"]
+    uv("venv", "--quiet", "--seed", "--python", sys.executable, folder)
+    install = ["pip", "install", "--quiet", "--python", python]
     if kind == "colab":
         uv(*install, f"{wheel}[torch]", f"torch=={start.torch_version()}", *COLAB)
         uv(
@@ -136,14 +133,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--only", nargs="+", default=(), metavar="NN", help="these lessons")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where the environment stays")
     args = parser.parse_args(argv)
     chosen = notebooks(args.kind, args.only)
     if not chosen:
         parser.error(f"no notebook of lesson {', '.join(args.only)}")
     with tempfile.TemporaryDirectory(prefix="bertlook-wheel-") as folder:
         wheel = build_wheel(Path(folder, "dist"))
-        python = make_environment(args.kind, args.keep or Path(folder, "environment"), wheel)
+        python = make_environment(args.kind, Path(folder, "environment"), wheel)
         env = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
             "BERTLOOK_CACHE": str(Path(folder, "cache")),

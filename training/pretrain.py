@@ -51,7 +51,6 @@ RECIPE = {  # section -> key -> type; every key is needed, none other is allowed
         "epsilon": float,
         "weight_decay": float,
         "clip": float,
-        "muon_scale": float,
     },
     "data": {"heldout_every": int, "shard_documents": int},
 }
@@ -65,15 +64,11 @@ PHASE = {
     "warmup": float,  # share of the budget in which lr rises from 0 to its highest
     "floor": float,  # lr at the end, as a share of the highest; the fall is linear
     "nsp": float,  # weight of the next-sentence loss
+    "mask": float,  # share of the wordpieces to predict
     "dropout": float,
     "attention_dropout": float,
 }
-PHASE_DEFAULTS = {  # a phase may leave them out
-    "mask": 0.15,  # share of the wordpieces to predict
-    "whole_words": False,  # or of the words, with all their pieces
-}
 LOG_COLUMNS = ("phase", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "lr")
-HELDOUT_COLUMNS = ("phase", "step", "tokens", "mlm_loss", "mlm_accuracy", "nsp_accuracy")
 
 
 # --- recipe ------------------------------------------------------------------------------------------------------
@@ -95,9 +90,7 @@ def read_recipe(path):
     layers = 0
     for number, phase in enumerate(recipe["phases"], 1):
         where = f"{path}, phase {number}"
-        for key, value in PHASE_DEFAULTS.items():
-            phase.setdefault(key, value)
-        _check_keys(phase, {**PHASE, **{key: type(value) for key, value in PHASE_DEFAULTS.items()}}, where)
+        _check_keys(phase, PHASE, where)
         if not 0 < phase["mask"] < 1:
             raise PretrainError(f"{where}: mask must lie between 0 and 1, got {phase['mask']}")
         if layers and phase["layers"] % layers:
@@ -227,7 +220,6 @@ def prepare(recipe, files, run, say, init=None, vocabulary=None):
 
 def check_recipe_on_resume(before, now, phase_number, phase_tokens=0):
     """What has been trained cannot be changed afterwards; phases not yet begun can, and the length of one at a constant rate."""
-    before = {**before, "phases": [{**PHASE_DEFAULTS, **phase} for phase in before["phases"]]}
     fixed = {k: v for k, v in before.items() if k != "phases"}
     same = fixed == {k: v for k, v in now.items() if k != "phases"}
     begun = phase_number + 1
@@ -254,41 +246,23 @@ class Run:
     are all there is to save.
     """
 
-    def __init__(
-        self,
-        recipe,
-        files,
-        folder,
-        *,
-        device="auto",
-        precision="auto",
-        threads=0,
-        checkpoint_seconds=300,
-        log_every=100,
-        quiet=False,
-        init=None,
-        vocabulary=None,
-        tokens_before=0,
-        film_ratio=1.35,
-    ):
+    def __init__(self, recipe, files, options):
+        """``options`` are those of the command line, as `build_parser` reads them."""
         import torch
 
-        if threads:
-            torch.set_num_threads(threads)
-        self.recipe, self.folder, self.quiet = recipe, folder, quiet
-        self.checkpoint_seconds, self.log_every = checkpoint_seconds, log_every
-        self.film_ratio = film_ratio
-        self.device = models.choose_device(device)
-        self.precision = models.choose_precision(precision, self.device)
+        if options.threads:
+            torch.set_num_threads(options.threads)
+        self.recipe, self.options, self.folder = recipe, options, options.run
+        folder, init, tokens_before = options.run, options.init, options.tokens_before
+        self.device = models.choose_device(options.device)
+        self.precision = models.choose_precision(options.precision, self.device)
         self.path = folder / "checkpoint.safetensors"
         folder.mkdir(parents=True, exist_ok=True)
         if tokens_before and init is None:
             raise PretrainError(
                 "--tokens-before counts what --init weights have seen; name them, or leave it out"
             )
-        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, vocabulary)
-        pieces = (folder / "tokenizer" / "vocab.txt").read_text(encoding="utf-8").splitlines()
-        self.continues = np.array([piece.startswith("##") for piece in pieces])
+        self.corpus, self.vocab_size = prepare(recipe, files, folder, self.say, init, options.vocabulary)
         self.n_shards = data.n_shards(self.corpus, recipe["data"]["shard_documents"])
         machine = {
             "device": self.device.type,
@@ -313,13 +287,12 @@ class Run:
                 )  # specimen_report.py --film adds to it
         self.state = {**state, "recipe": recipe, "machine": machine}
         self.log = Table(folder / "log.csv", LOG_COLUMNS, upto_step=state["step"])
-        self.heldout = Table(folder / "heldout.csv", HELDOUT_COLUMNS, upto_step=state["step"])
         begun = sum(phase["tokens"] for phase in recipe["phases"][: state["phase"]]) + state["phase_tokens"]
         self.total = state["tokens"] - begun + sum(phase["tokens"] for phase in recipe["phases"])
         self.stop_asked = False
 
     def say(self, text):
-        if not self.quiet:
+        if not self.options.quiet:
             print(text, file=sys.stderr, flush=True)
 
     def train(self):
@@ -336,7 +309,7 @@ class Run:
             initial=self.state["tokens"],
             unit="token",
             unit_scale=True,
-            disable=self.quiet,
+            disable=self.options.quiet,
             mininterval=interval,
             maxinterval=interval,
         )
@@ -363,12 +336,12 @@ class Run:
             self.recipe, phase, vocab_size=self.vocab_size, seed=self.recipe["seed"]
         )
         self.model.to(self.device).train()
-        self.optimizers = models.make_optimizers(self.model, self.recipe)
+        self.optimizer, self.names = models.make_optimizer(self.model, self.recipe)
         if self.tensors is not None:
             weights = {k.removeprefix("model/"): v for k, v in self.tensors.items() if k.startswith("model/")}
             n_layers = 1 + max(int(m[1]) for k in weights if (m := re.search(r"\.layer\.(\d+)\.", k)))
             if n_layers == phase["layers"]:
-                restore(self.tensors, self.model, self.optimizers)
+                restore(self.tensors, self.model, self.optimizer, self.names)
             else:  # AdamW's moments of the old layers say nothing about the stacked model: start them afresh
                 names = [name for name, _ in self.model.named_parameters()]
                 stacked = models.stack_layers(weights, names, n_layers)
@@ -396,7 +369,7 @@ class Run:
                 self._report(before)
                 if state["phase_tokens"] >= phase["tokens"]:
                     return
-                if self.stop_asked or time.time() - self.saved_at > self.checkpoint_seconds:
+                if self.stop_asked or time.time() - self.saved_at > self.options.checkpoint_seconds:
                     self._checkpoint()
                     if self.stop_asked:
                         self.say("stopped and saved; the same command goes on from here")
@@ -409,13 +382,7 @@ class Run:
 
         state, phase, seed = self.state, self.phase, self.recipe["seed"]
         rng = np.random.default_rng([seed, 3, state["step"]])
-        masked, targets = data.mask_tokens(
-            batch[0],
-            vocab_size=self.vocab_size,
-            rng=rng,
-            share=phase["mask"],
-            continues=self.continues if phase["whole_words"] else None,
-        )
+        masked, targets = data.mask_tokens(batch[0], vocab_size=self.vocab_size, rng=rng, share=phase["mask"])
         torch.manual_seed(int(rng.integers(2**62)))  # dropout
         mlm, nsp = models.losses(
             *models.forward(self.model, batch, masked, targets, self.device, self.precision)
@@ -428,11 +395,9 @@ class Run:
         (mlm + phase["nsp"] * nsp).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.recipe["optimizer"]["clip"])
         state["lr"] = learning_rate(phase, state["phase_tokens"])
-        scale = {"adamw": 1.0, "muon": self.recipe["optimizer"]["muon_scale"]}
-        for kind, (optimizer, _) in self.optimizers.items():
-            for group in optimizer.param_groups:
-                group["lr"] = state["lr"] * scale[kind]
-            optimizer.step()
+        for group in self.optimizer.param_groups:
+            group["lr"] = state["lr"]
+        self.optimizer.step()
         self.model.zero_grad()
         tokens = int((batch[0] != data.PAD).sum())
         state.update(
@@ -446,11 +411,11 @@ class Run:
         )
 
     def _report(self, before):
-        """Progress bar, log, and at film points the weights and the held-out scores."""
+        """Progress bar, log, and at film points the weights."""
         state, phase, n = self.state, self.phase, self.state["summed"]
         self.bar.update(state["tokens"] - before)
         where = {"phase": phase["name"], "step": state["step"], "tokens": state["tokens"]}
-        if state["step"] % self.log_every == 0:
+        if state["step"] % self.options.log_every == 0:
             self.bar.set_postfix_str(f"masked-LM loss {state['sum_mlm'] / n:.3f}", refresh=False)
             self.log.add(
                 **where,
@@ -460,21 +425,10 @@ class Run:
                 lr=state["lr"],
             )
             state.update(sum_mlm=0.0, sum_nsp=0.0, summed=0)
-        if is_film_point(before, state["tokens"], ratio=self.film_ratio):
+        if is_film_point(before, state["tokens"], ratio=self.options.film_ratio):
             models.save_model(
                 self.model, self.folder / "tokenizer", self.folder / "film" / f"{state['tokens']:012d}"
             )
-            scores = models.heldout_scores(
-                self.model,
-                self.corpus,
-                phase,
-                seed=self.recipe["seed"],
-                device=self.device,
-                vocab_size=self.vocab_size,
-                precision=self.precision,
-            )
-            if scores:
-                self.heldout.add(**where, **scores)
 
     def _next_shard(self):
         state = self.state
@@ -483,11 +437,12 @@ class Run:
             state.update(epoch=state["epoch"] + 1, shard=0)
 
     def _checkpoint(self):
-        save_checkpoint(self.path, self.model, self.optimizers, self.state)
+        save_checkpoint(self.path, self.model, self.optimizer, self.names, self.state)
         self.saved_at = time.time()
 
 
-def main(arguments=None):
+def build_parser():
+    """The command line; a `Run` takes what it reads."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -546,24 +501,13 @@ def main(arguments=None):
     )
     add("--log-every", type=int, default=100, metavar="STEPS", help="steps averaged in a row of log.csv")
     add("--quiet", action="store_true", help="no progress bar and no messages")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments=None):
+    options = build_parser().parse_args(arguments)
     try:
-        run = Run(
-            read_recipe(options.recipe),
-            data.text_files(options.texts, options.exclude),
-            options.run,
-            device=options.device,
-            precision=options.precision,
-            threads=options.threads,
-            quiet=options.quiet,
-            checkpoint_seconds=options.checkpoint_seconds,
-            log_every=options.log_every,
-            init=options.init,
-            vocabulary=options.vocabulary,
-            tokens_before=options.tokens_before,
-            film_ratio=options.film_ratio,
-        )
-        models.keep_memory()
+        run = Run(read_recipe(options.recipe), data.text_files(options.texts, options.exclude), options)
         model = run.train()
         if options.out:
             models.save_model(model, options.run / "tokenizer", options.out)

@@ -10,15 +10,17 @@ def _parameters(optimizer):
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def save_checkpoint(path, model, optimizers, state):
-    """One safetensors file: weights, optimizer state, and the counters as JSON. Written whole or not at all."""
+def save_checkpoint(path, model, optimizer, names, state):
+    """One safetensors file: weights, state of the optimizer (whose parameters have these names), and the counters as JSON.
+
+    Written whole or not at all.
+    """
     from safetensors.torch import save_file
 
     tensors = {f"model/{n}": p for n, p in model.named_parameters()}
-    for kind, (optimizer, names) in optimizers.items():
-        for name, parameter in zip(names, _parameters(optimizer), strict=True):
-            for key, value in optimizer.state.get(parameter, {}).items():
-                tensors[f"{kind}/{key}/{name}"] = value
+    for name, parameter in zip(names, _parameters(optimizer), strict=True):
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"adamw/{key}/{name}"] = value
     tensors = {k: v.detach().to("cpu").clone().contiguous() for k, v in tensors.items()}
     temporary = path.with_suffix(".tmp")
     save_file(tensors, temporary, metadata={"state": json.dumps(state)})
@@ -41,19 +43,18 @@ def load_checkpoint(path):
         ) from error
 
 
-def restore(tensors, model, optimizers=None):
+def restore(tensors, model, optimizer=None, names=()):
     """Put a checkpoint's weights, and its optimizer state if asked for, in place."""
     import torch
 
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[f"model/{name}"])
-    for kind, (optimizer, names) in (optimizers or {}).items():
-        for name, parameter in zip(names, _parameters(optimizer), strict=True):
-            kept = {
-                key.split("/")[1]: value.clone().to(parameter.device)
-                for key, value in tensors.items()
-                if key.startswith(f"{kind}/") and key.endswith(f"/{name}")
-            }
-            if kept:
-                optimizer.state[parameter] = kept
+    for name, parameter in zip(names, _parameters(optimizer) if optimizer else (), strict=True):
+        kept = {
+            key.split("/")[1]: value.clone().to(parameter.device)
+            for key, value in tensors.items()
+            if key.startswith("adamw/") and key.endswith(f"/{name}")
+        }
+        if kept:
+            optimizer.state[parameter] = kept

@@ -232,7 +232,7 @@ def shard_batches(corpus, *, seed, epoch, shard, shard_documents, length, batch)
     return [pad_batch(groups[g]) for g in rng.permutation(len(groups))]
 
 
-def mask_tokens(ids, *, vocab_size, rng, share=0.15, continues=None):
+def mask_tokens(ids, *, vocab_size, rng, share=0.15):
     """Masked-LM input and targets: of the tokens chosen, 80 % become [MASK], 10 % a random wordpiece, 10 % stay.
 
     Parameters
@@ -241,20 +241,14 @@ def mask_tokens(ids, *, vocab_size, rng, share=0.15, continues=None):
     vocab_size : int
     rng : numpy Generator
     share : float
-        Of the tokens, or of the words, to choose.
-    continues : bool array over the vocabulary, optional
-        Which wordpieces go on with the word before them (##): with it all pieces of a word are chosen or none (whole-word masking).
+        Of the tokens, to choose.
 
     Returns
     -------
     masked, targets : int64 arrays of the shape of ``ids``
         ``targets`` is NOT_A_TARGET where nothing is to be predicted. Special tokens are never chosen.
     """
-    drawn = rng.random(ids.shape)
-    if continues is not None:
-        begins = np.where(continues[ids], 0, np.arange(ids.shape[1]))
-        drawn = np.take_along_axis(drawn, np.maximum.accumulate(begins, axis=1), axis=1)
-    chosen = (drawn < share) & (ids >= len(SPECIAL_TOKENS))
+    chosen = (rng.random(ids.shape) < share) & (ids >= len(SPECIAL_TOKENS))
     targets = np.where(chosen, ids, NOT_A_TARGET)
     how = rng.random(ids.shape)
     masked = np.where(chosen & (how < 0.8), MASK, ids)

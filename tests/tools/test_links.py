@@ -180,25 +180,6 @@ def test_without_a_home_there_are_no_links(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "https://github.com/ada/attention.course.git",
-        "https://github.com/ada/attention.course",
-        "git@github.com:ada/attention.course.git",
-        "ssh://git@github.com/ada/attention.course.git",
-        "https://token@github.com/ada/attention.course/",
-    ],
-)
-def test_the_home_is_read_from_the_git_remote(address):
-    assert links.home_from_git(address, "dev") == links.Home("ada/attention.course", "dev")
-
-
-def test_a_remote_elsewhere_is_refused():
-    with pytest.raises(ValueError, match="not on GitHub"):
-        links.home_from_git("https://gitlab.com/ada/course.git")
-
-
-@pytest.mark.parametrize(
     "repository", ["ada", "https://github.com/ada/course", "ada/course/more", 'a"/b', ""]
 )
 def test_a_repository_is_owner_and_name(repository):
