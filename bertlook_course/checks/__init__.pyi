@@ -1,5 +1,4 @@
 from .answers import ArrayCheck as ArrayCheck
-from .answers import Check as Check
 from .answers import ChoiceCheck as ChoiceCheck
 from .answers import FunctionCheck as FunctionCheck
 from .answers import ListCheck as ListCheck

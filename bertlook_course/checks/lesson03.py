@@ -41,13 +41,11 @@ check_offset_share = FunctionCheck(
 
 
 # --- 2 ---------------------------------------------------------------------------------------------------
-def _profile(seed=0, layers=4, heads=3, texts=10):
+def _profile(seed=0):
     """A made-up profile: head 2-3 looks back, 3-1 ahead, and self-attention differs from text to text."""
     profile, generator = Profile(), np.random.default_rng(seed)
-    for _ in range(texts):
-        values = {
-            name: generator.uniform(0.01, 0.09, (layers, heads)) for name in ("previous", "next", "self")
-        }
+    for _ in range(10):
+        values = {name: generator.uniform(0.01, 0.09, (4, 3)) for name in ("previous", "next", "self")}
         values["previous"][1, 2] += 0.8
         values["next"][2, 0] += 0.7
         profile.add(values, 1)

@@ -230,9 +230,9 @@ def _scores():
 
 
 @of_run(lambda: (_scores(),))
-def check_movable(scores, low=0.25, high=0.75, name="vertical"):
+def check_movable(scores, low=0.25, high=0.75):
     """By how much the share of vertical maps changes between two thresholds."""
-    at_low, at_high = threshold_sweep(scores, name, (low, high))[:, CLASSES.index(name)]
+    at_low, at_high = threshold_sweep(scores, "vertical", (low, high))[:, CLASSES.index("vertical")]
     return NumberCheck(
         float(at_low - at_high),
         tolerance=5e-4,

@@ -14,7 +14,6 @@ from .documents import document_numbers as document_numbers
 from .documents import halves_by_document as halves_by_document
 from .documents import numbers_of_keys as numbers_of_keys
 from .keyphrases import KeyphraseDocument as KeyphraseDocument
-from .keyphrases import SkippedDocument as SkippedDocument
 from .keyphrases import halves as halves
 from .keyphrases import iter_keyphrases as iter_keyphrases
 from .keyphrases import load_keyphrases as load_keyphrases
@@ -22,7 +21,6 @@ from .keyphrases import read_keyphrases as read_keyphrases
 from .negation import CUE_WORDS as CUE_WORDS
 from .negation import Negation as Negation
 from .negation import NegationSentence as NegationSentence
-from .negation import iter_negation as iter_negation
 from .negation import load_negation as load_negation
 from .negation import read_negation as read_negation
 from .pronouns import PronounCase as PronounCase
@@ -32,7 +30,6 @@ from .pronouns import read_pronoun_cases as read_pronoun_cases
 from .spans import TASKS as TASKS
 from .spans import EdgeSentence as EdgeSentence
 from .spans import EdgeTarget as EdgeTarget
-from .spans import Span as Span
 from .spans import coreference_edges as coreference_edges
 from .spans import n_questions as n_questions
 from .spans import read_edges as read_edges
@@ -52,8 +49,6 @@ from .texts import load_texts as load_texts
 from .texts import open_text as open_text
 from .texts import read_pairs as read_pairs
 from .texts import read_texts as read_texts
-from .treebank import ON_ERROR as ON_ERROR
-from .treebank import SkippedSentence as SkippedSentence
 from .treebank import TreebankSentence as TreebankSentence
 from .treebank import iter_conllu as iter_conllu
 from .treebank import load_treebank as load_treebank

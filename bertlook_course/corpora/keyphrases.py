@@ -13,7 +13,7 @@ import unicodedata
 import warnings
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -100,22 +100,13 @@ class KeyphraseDocument:
         """The words and punctuation marks of the text."""
         return tuple(self.text[start:end] for start, end in self.word_spans)
 
-    def is_key(self, offsets: Sequence[Span] | None = None) -> tuple[bool, ...]:
-        """Which words belong to a key phrase, at any of its occurrences.
-
-        Parameters
-        ----------
-        offsets : sequence of (start, end), optional
-            Characters of other units, such as wordpieces as a fast tokenizer gives them. An empty span, as of ``[CLS]``, is never key.
-            Default: the words of `words`.
-        """
+    def is_key(self) -> tuple[bool, ...]:
+        """Which words belong to a key phrase, at any of its occurrences."""
         inside = bytearray(len(self.text))
         for places in self.spans:
             for start, end in places:
                 inside[start:end] = b"\1" * (end - start)
-        return tuple(
-            any(inside[start:end]) for start, end in (self.word_spans if offsets is None else offsets)
-        )
+        return tuple(any(inside[start:end]) for start, end in self.word_spans)
 
 
 class SkippedDocument(NamedTuple):

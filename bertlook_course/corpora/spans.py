@@ -113,31 +113,22 @@ def _entities(sentence) -> Iterable[EdgeTarget]:
             yield EdgeTarget(parts[0], None, values["etype"])
 
 
-def coreference_edges(
-    documents: Iterable[CorefDocument], *, window: int = WINDOW, negatives: int = NEGATIVES, seed: int = 0
-) -> list[EdgeSentence]:
-    """Pairs of mentions within windows of sentences that do not overlap: the same thing, or not.
+def coreference_edges(documents: Iterable[CorefDocument], *, seed: int = 0) -> list[EdgeSentence]:
+    """Pairs of mentions within windows of three sentences that do not overlap: the same thing, or not.
 
-    Parameters
-    ----------
-    documents : iterable of CorefDocument
-    window : int
-        Sentences in a window.
-    negatives : int
-        At most so many pairs of different things for each pair of the same; none in which one mention contains the other.
-    seed : int
+    At most two pairs of different things, drawn at random, for each pair of the same; none in which one mention contains the other.
     """
     rng = np.random.default_rng(seed)
     found = []
     for document in documents:
-        for start in range(0, len(document.sentences), window):
-            spans = document.sentences[start : start + window]
+        for start in range(0, len(document.sentences), WINDOW):
+            spans = document.sentences[start : start + WINDOW]
             low, high = spans[0][0], spans[-1][1]
             inside = [m for m in document.mentions if low <= m.start and m.end <= high and not m.parts]
             pairs = [(a, b) for i, a in enumerate(inside) for b in inside[i + 1 :]]
             same = [pair for pair in pairs if pair[0].cluster == pair[1].cluster]
             other = [pair for pair in pairs if pair[0].cluster != pair[1].cluster and not _nested(*pair)]
-            keep = sorted(rng.permutation(len(other))[: negatives * len(same)].tolist())
+            keep = sorted(rng.permutation(len(other))[: NEGATIVES * len(same)].tolist())
             asked = [_pair(*pair, low, SAME) for pair in same]
             asked += [_pair(*other[i], low, DIFFERENT) for i in keep]
             if asked:

@@ -3,7 +3,6 @@ from .agreement import Agreement as Agreement
 from .agreement import agree as agree
 from .best_head import LEAST_CASES as LEAST_CASES
 from .best_head import BestHead as BestHead
-from .best_head import FairChoice as FairChoice
 from .best_head import Packed as Packed
 from .best_head import best_index as best_index
 from .best_head import choose_head as choose_head
@@ -13,7 +12,6 @@ from .correlation import rank_correlation as rank_correlation
 from .errors import CannotDecide as CannotDecide
 from .errors import NotConverged as NotConverged
 from .logistic import logistic_regression as logistic_regression
-from .mds import MDSMap as MDSMap
 from .mds import average_linkage as average_linkage
 from .mds import classical_mds as classical_mds
 from .mds import cut as cut

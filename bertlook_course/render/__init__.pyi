@@ -11,7 +11,6 @@ from .drawing.figure_pictures import interval_curves as interval_curves
 from .drawing.figure_pictures import render_offset_bars as render_offset_bars
 from .drawing.figure_tables import MOST_ROWS as MOST_ROWS
 from .drawing.figure_tables import figure_numbers as figure_numbers
-from .drawing.figures import FORMATS as FORMATS
 from .drawing.figures import describe_layers as describe_layers
 from .drawing.figures import draw_level as draw_level
 from .drawing.figures import layer_curves as layer_curves
@@ -56,7 +55,6 @@ from .heads.film import film_table as film_table
 from .heads.film import render_film as render_film
 from .heads.gallery import describe_gallery as describe_gallery
 from .heads.gallery import render_gallery as render_gallery
-from .heads.kinds import behaviour_look as behaviour_look
 from .heads.kinds import render_head_kinds as render_head_kinds
 from .heads.kinds import row_pairs_figure as row_pairs_figure
 from .heads.kinds import same_maps_figure as same_maps_figure
@@ -64,10 +62,7 @@ from .heads.kinds import shepard_figure as shepard_figure
 from .heads.kinds import sorted_distances_figure as sorted_distances_figure
 from .heads.kinds import stress_figure as stress_figure
 from .heads.kinds import token_sums_figure as token_sums_figure
-from .heads.lenses import LITTLE as LITTLE
-from .heads.lenses import SHARES as SHARES
 from .heads.lenses import STYLES as STYLES
-from .heads.lenses import TITLES as TITLES
 from .heads.lenses import checked_lenses as checked_lenses
 from .heads.lenses import describe_lenses as describe_lenses
 from .heads.lenses import first_query as first_query
@@ -77,7 +72,6 @@ from .heads.lenses import lens_table as lens_table
 from .heads.lenses import lens_title as lens_title
 from .heads.lenses import render_lenses as render_lenses
 from .heads.lenses import two_digits as two_digits
-from .heads.map_classes import SHORT as SHORT
 from .heads.map_classes import THRESHOLD_STEPS as THRESHOLD_STEPS
 from .heads.map_classes import describe_map as describe_map
 from .heads.map_classes import fraction_bars as fraction_bars
@@ -88,7 +82,6 @@ from .heads.map_classes import render_map as render_map
 from .heads.map_classes import shades as shades
 from .heads.neurons import MOST as MOST
 from .heads.neurons import NEGATIVE as NEGATIVE
-from .heads.neurons import NEURON_TITLES as NEURON_TITLES
 from .heads.neurons import POSITIVE as POSITIVE
 from .heads.neurons import checked_vectors as checked_vectors
 from .heads.neurons import describe_neurons as describe_neurons
@@ -129,14 +122,9 @@ from .results.claims import claim_card as claim_card
 from .results.claims import claim_table as claim_table
 from .results.claims import claims_text as claims_text
 from .results.claims import count_verdicts as count_verdicts
-from .results.claims import counts_sentence as counts_sentence
 from .results.claims import model_name as model_name
 from .results.claims import needs_text as needs_text
-from .results.claims import published_cell as published_cell
-from .results.claims import tags_sentence as tags_sentence
-from .results.claims import twin_cell as twin_cell
 from .results.claims import value_cell as value_cell
-from .results.claims_report import ClaimsReport as ClaimsReport
 from .results.claims_report import report_claims as report_claims
 from .results.course import CourseMap as CourseMap
 from .results.course import describe_course as describe_course
@@ -190,13 +178,10 @@ from .texts.arcs import arcs_of as arcs_of
 from .texts.arcs import describe_arcs as describe_arcs
 from .texts.arcs import is_right as is_right
 from .texts.arcs import render_arcs as render_arcs
-from .texts.bench import OFF as OFF
-from .texts.bench import WAYS as WAYS
 from .texts.bench import bench_result as bench_result
 from .texts.bench import describe_change as describe_change
 from .texts.bench import describe_off as describe_off
 from .texts.bench import render_bench as render_bench
-from .texts.patterns import pattern_table as pattern_table
 from .texts.patterns import render_pattern as render_pattern
 from .texts.patterns import render_pattern_score as render_pattern_score
 from .texts.reading import describe_reading as describe_reading

@@ -1,7 +1,6 @@
 from .bounded_texts import Gunzipped as Gunzipped
 from .bounded_texts import csv_rows as csv_rows
 from .cache import HERE as HERE
-from .cache import MOST_BYTES as MOST_BYTES
 from .cache import SHIPPED as SHIPPED
 from .cache import Memory as Memory
 from .cache import NotShipped as NotShipped

@@ -57,9 +57,9 @@ def _escape(found: re.Match) -> str:
     return found[0].encode("unicode_escape").decode()
 
 
-def write_json(path: str | Path, content, *, indent: int = 1, allow_nan: bool = True) -> Path:
+def write_json(path: str | Path, content, *, indent: int = 1) -> Path:
     """Write a value as JSON, as `write_file` writes."""
-    return write_file(path, json_text(content, indent=indent, allow_nan=allow_nan))
+    return write_file(path, json_text(content, indent=indent))
 
 
 def save_rows(folder: str | Path, name: str, rows: Sequence[Mapping], about: Mapping) -> str:

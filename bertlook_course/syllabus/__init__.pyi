@@ -7,7 +7,6 @@ from .bibliography import source as source
 from .bibliography import surnames as surnames
 from .captions import CAPTIONS as CAPTIONS
 from .captions import worded as worded
-from .copies import Copied as Copied
 from .copies import copy_course as copy_course
 from .copies import shipped_course as shipped_course
 from .decks import find_deck as find_deck
@@ -20,7 +19,6 @@ from .lessons import Lesson as Lesson
 from .lessons import lesson as lesson
 from .lessons import paths_to as paths_to
 from .questions import QUESTIONS as QUESTIONS
-from .questions import Questions as Questions
 from .routes import ROUTES as ROUTES
 from .routes import deck_routes as deck_routes
 from .routes import on_route as on_route

@@ -1,9 +1,3 @@
-from .frames import HEAD_VIEW_TOKENS as HEAD_VIEW_TOKENS
-from .frames import MODEL_VIEW_TOKENS as MODEL_VIEW_TOKENS
-from .frames import NEURON_VIEW_TOKENS as NEURON_VIEW_TOKENS
-from .frames import STEPS as STEPS
-from .frames import BertVizView as BertVizView
 from .frames import bertviz_head_view as bertviz_head_view
 from .frames import bertviz_model_view as bertviz_model_view
 from .frames import bertviz_neuron_view as bertviz_neuron_view
-from .scripts import offline_bertviz as offline_bertviz

@@ -11,14 +11,11 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
-from io import StringIO
 from pathlib import Path
 
 from bertlook_teach.disk import install_command
 
 VERSION = "1.4.1"
-
-_FETCHED = re.compile(r'<script src="https?://[^"]*"></script>')
 
 _D3 = Path(__file__).parent / "vendor" / "d3.min.js"
 
@@ -128,13 +125,6 @@ NOTICE = f"""\
  */
 """
 
-# For BertViz itself, called as its README says: only where the libraries come from is changed.
-_IN_PLACE = [
-    LOADER[0],
-    (r"requirejs\(\['jquery', 'd3'\],\s*function ?\(\$, d3\) \{", "(function ($, d3) {", 1),
-    (r"\}\);\s*\Z", "})(jQuery, d3);\n", 1),
-]
-
 
 def _installed(package: str, file: str, remedy: str) -> str:
     """A file of an installed package, which is not imported for it."""
@@ -166,30 +156,3 @@ def jquery_script() -> str:
 def d3_script() -> str:
     """The parts of d3 that BertViz's scripts use."""
     return _D3.read_text(encoding="utf-8")
-
-
-def offline_bertviz() -> None:
-    """Let BertViz's own functions draw without network until the kernel ends.
-
-    ``from bertviz import head_view, model_view`` then works as its README says, also where there is no network: its scripts get
-    jQuery and d3 with them. Nothing is changed on disk. Call it again and nothing more happens.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If bertviz or nbclassic is not installed.
-    Changed
-        If it is another BertViz than the one that this was written for.
-    """
-    from importlib import import_module
-
-    # jQuery must not find the page's module loader, and the page keeps its own jQuery.
-    libraries = f"var define, module, exports;\n{jquery_script()}\nvar jQuery = window.jQuery.noConflict(true);\n{d3_script()}\n"
-    for view in CHANGES:
-        text = changed(_original(view), _IN_PLACE, view)
-        script = f"(function () {{\n{libraries}{text}}}).call(window);\n"
-        module = import_module(f"bertviz.{view}")
-        module.open = lambda path, script=script: StringIO(script)  # its scripts are all it opens
-        plain = getattr(module.HTML, "plain", module.HTML)
-        module.HTML = lambda data, plain=plain: plain(_FETCHED.sub("", data))
-        module.HTML.plain = plain

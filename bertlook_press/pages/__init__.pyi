@@ -5,11 +5,7 @@ from .page_models import model_bytes as model_bytes
 from .page_models import model_source as model_source
 from .page_models import page_model as page_model
 from .recording import MIME as MIME
-from .recording import MOST_CHOICES as MOST_CHOICES
-from .recording import NEEDS as NEEDS
 from .recording import RecordedStates as RecordedStates
-from .recording import choices as choices
-from .recording import picture_tables as picture_tables
 from .recording import record as record
 from .recording import tables as tables
 from .saved_page import live_views as live_views

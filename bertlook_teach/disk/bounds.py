@@ -85,9 +85,9 @@ def parse_json(text: str | bytes, most: int = MOST_VALUES) -> Any:
         raise ValueError("it holds JSON that is nested too deeply to be read") from None
 
 
-def read_json(path: str | Path, most: int, values: int = MOST_VALUES) -> Any:
+def read_json(path: str | Path, most: int) -> Any:
     """The value in a file of JSON, bounded as by `read_bounded` and `parse_json`, which say what is raised."""
-    return parse_json(read_bounded(path, most), values)
+    return parse_json(read_bounded(path, most))
 
 
 # --- archives -------------------------------------------------------------------------------------------------

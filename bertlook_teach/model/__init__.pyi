@@ -2,7 +2,6 @@ from .any_attention import PADDING as PADDING
 from .any_attention import as_maps as as_maps
 from .any_attention import check_weights as check_weights
 from .any_attention import stacked_weights as stacked_weights
-from .any_attention import words_from_marks as words_from_marks
 from .attention import Attention as Attention
 from .batches import even_parts as even_parts
 from .batches import evenly as evenly
@@ -16,7 +15,6 @@ from .devices import PRECISIONS as PRECISIONS
 from .devices import array_namespace as array_namespace
 from .devices import captured_vectors as captured_vectors
 from .devices import choose_device as choose_device
-from .devices import products_in as products_in
 from .encoder import RANDOM_SEED as RANDOM_SEED
 from .encoder import Encoder as Encoder
 from .encoder import load_encoder as load_encoder
@@ -60,7 +58,6 @@ from .recording import FIELDS as FIELDS
 from .recording import LABELS as LABELS
 from .recording import MATCHING as MATCHING
 from .recording import PARTS as PARTS
-from .recording import RECORDED as RECORDED
 from .recording import VECTORS as VECTORS
 from .recording import NotComputed as NotComputed
 from .recording import NotRecorded as NotRecorded
@@ -75,9 +72,7 @@ from .recording_file import prints as prints
 from .tokenizing import SEGMENT_RULES as SEGMENT_RULES
 from .tokenizing import encode_words as encode_words
 from .tokenizing import pieces_of as pieces_of
-from .words import CONTINUES as CONTINUES
 from .words import QUERY_RULES as QUERY_RULES
-from .words import SPACES as SPACES
 from .words import looks_special as looks_special
 from .words import merge_weights as merge_weights
 from .words import word_groups as word_groups

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bertlook_course.widgets import NeuronView
-from bertlook_press.bertviz import bertviz_head_view, bertviz_model_view, bertviz_neuron_view, offline_bertviz
+from bertlook_press.bertviz import bertviz_head_view, bertviz_model_view, bertviz_neuron_view
 from bertlook_teach.views import HeadMap
 
 from .conftest import still
@@ -303,20 +302,3 @@ def test_the_neuron_view_keeps_inside_the_page(show, size):  # noqa: F811
 
 def test_the_stand_in_is_an_attention_as_far_as_the_views_look():
     assert isinstance(PAIR, SimpleNamespace) and np.allclose(PAIR.weights.sum(axis=-1), 1)
-
-
-@pytest.mark.parametrize("name", ["head_view", "model_view"])
-def test_bertviz_s_own_functions_draw_with_the_network_cut(name, blank, monkeypatch):
-    torch, bertviz = pytest.importorskip("torch"), pytest.importorskip("bertviz")
-    for module in map(import_module, ("bertviz.head_view", "bertviz.model_view", "bertviz.neuron_view")):
-        monkeypatch.setattr(module, "HTML", module.HTML)
-        monkeypatch.setattr(module, "open", open, raising=False)
-    offline_bertviz()
-    layers = tuple(torch.tensor(layer[None]) for layer in PAIR.weights)
-    drawn_by_it = getattr(bertviz, name)(layers, list(PAIR.tokens), html_action="return").data
-    page = blank(offline=True)
-    page.set_content(f"<!doctype html><html><body>{drawn_by_it}</body></html>")
-    still(page)
-    heads = 2 if name == "head_view" else 3 * 2  # the head view opens on one layer, the model view draws all
-    assert lines(page) >= heads * 9 * 9
-    assert page.errors == [] and page.requests == []

@@ -827,7 +827,7 @@ def course(tmp_path, monkeypatch):
     nbformat.write(tiny_deck(), deck)
     done = []
 
-    def make(source, out, say):
+    def make(source, out):
         out.mkdir(exist_ok=True)
         (out / f"{source.stem}.html").write_text("page")
         done.append("made")
@@ -852,11 +852,11 @@ def test_the_static_deck_is_made_once_and_again_when_the_deck_is_newer(course):
     assert done[3:] == ["made"]
 
 
-def test_a_missing_browser_is_said_with_the_address(course, monkeypatch):
+def test_a_missing_browser_is_said_with_the_address(course, monkeypatch, capsys):
     root, deck, _ = course
     monkeypatch.setattr(command.webbrowser, "open", lambda address: False)
-    said = []
-    assert present_static(root, deck, say=said.append) == 1
+    assert present_static(root, deck) == 1
+    said = capsys.readouterr().out.splitlines()
     assert "No browser could be started" in said[-1] and said[-2].startswith("Slides:  file://")
 
 

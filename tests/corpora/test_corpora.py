@@ -300,11 +300,12 @@ def test_a_document_is_cut_into_runs_of_whole_sentences_that_just_fit(monkeypatc
     assert len(cut_documents(longer, [document])[0]) == 1
 
 
-def test_mentions_side_by_side_may_be_different_things_and_nested_ones_are_not_asked():
+def test_mentions_side_by_side_may_be_different_things_and_nested_ones_are_not_asked(monkeypatch):
+    monkeypatch.setattr("bertlook_course.corpora.spans.NEGATIVES", 9)  # all of them
     spans = ((0, 1, "a"), (1, 2, "b"), (1, 3, "c"), (3, 4, "a"))
     mentions = tuple(Mention(start, end, end - 1, cluster, "nominal") for start, end, cluster in spans)
     document = CorefDocument("d", tuple("wxyz"), ((0, 4),), mentions)
-    [asked] = coreference_edges([document], negatives=9)
+    [asked] = coreference_edges([document])
     pairs = {(target.span1, target.span2): target.label for target in asked.targets}
     assert pairs.pop(((0, 1), (3, 4))) == "same" and set(pairs.values()) == {"different"}
     assert set(pairs) == {((0, 1), (1, 2)), ((0, 1), (1, 3)), ((1, 2), (3, 4)), ((1, 3), (3, 4))}

@@ -259,19 +259,6 @@ def test_words_and_key_words_go_together():
     assert document.is_key() == (False, True, True, False, False, False, False, True, False)
 
 
-def test_key_wordpieces_agree_with_key_words(tokenizer):
-    """Two ways to the same answer: by the characters of each piece, and by the words the pieces belong to."""
-    for document in DOCUMENTS[::10]:
-        encoded = tokenizer(document.text, return_offsets_mapping=True)
-        pieces = document.is_key(encoded["offset_mapping"])
-        assert not pieces[0] and not pieces[-1]  # [CLS] and [SEP] have no characters
-        of_words = {
-            i for span, key in zip(document.word_spans, document.is_key()) if key for i in range(*span)
-        }
-        by_word = tuple(a < b and a in of_words for a, b in encoded["offset_mapping"])
-        assert pieces == by_word
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -458,7 +458,6 @@ PLAIN = tree("kato tie", (-1, 0), "root x")
 POINT = ("nearest", 0.5, None, None)
 
 test_what_is_refused = refusals(
-    (lambda: antecedent_gains(answers(), candidates="all"), "candidates must be one of mentions, open; got 'all'"),
     (lambda: list(lesson07.antecedents(None, Resources(treebank=[PLAIN]))), "no mentions that refer back", CannotDecide),
     (lambda: named_words(small(), looks(FIVE_WORDS, {})), "over the document's 7 words is needed; got 5"),
     (lambda: AntecedentView([small()], []), "as many attentions as documents; got 0 and 1"),

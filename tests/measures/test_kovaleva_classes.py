@@ -315,7 +315,7 @@ def test_texts_that_all_agree_leave_an_interval_only_at_0_and_1_and_maps_of_one_
 def test_the_interval_agrees_with_the_formula_of_the_standard_error():
     rng = np.random.default_rng(1)
     shares = corpus(*["".join("v" if x < 0.4 else "u" for x in rng.random(6)) for _ in range(80)])
-    fractions = class_fractions(shares, replicates=2000)
+    fractions = class_fractions(shares)
     each = class_shares(shares)[:, 0]
     error = each.std() / np.sqrt(80)
     _, low, high = fractions["vertical"]
@@ -351,7 +351,6 @@ def test_clear_maps_keep_their_class_and_borderline_maps_do_not():
     edge = stripes(rest=0.41)  # V = .59 * (1 - 2/12): just below .5
     border = threshold_robustness(stack_scores([attention(one(edge))] * 2))
     assert 0.3 < border.kept < 0.7 and border.low[0] == 0 and border.high[0] == 1
-    assert threshold_robustness(corpus("vd", "vd"), within=0).kept == 1
 
 
 def test_scaled_thresholds_stay_within_their_range():

@@ -14,7 +14,6 @@ import pytest
 from made import random_maps
 
 from bertlook_course.analyses import anatomy
-from bertlook_course.analyses.patterns import pattern_measures
 from bertlook_course.metrics import accuracy, agree, cohen_kappa, partial_rank_correlation, rank_correlation
 from bertlook_course.metrics import mds as embedding
 from bertlook_teach import Attention
@@ -88,7 +87,6 @@ CASES = [
     (lambda: anatomy.class_fractions(m.map_scores(MAPS)), r"shape \(text, layer, head\)"),
     (lambda: anatomy.class_fractions(classes(0, 1))["horizontal"], "no class 'horizontal'", KeyError),
     (lambda: anatomy.threshold_sweep(classes(0, 1), "x", (0.5,)), "a threshold is one of both, vertical, diagonal, block, spread; got 'x'"),
-    (lambda: anatomy.threshold_robustness(classes(0, 1), within=1.5), "share between 0 and 1; got 1.5"),
     (lambda: anatomy.input_kinds(["s0"], [("a", "b")] * 3), "at least two are needed; got 1 and 3"),
     (lambda: anatomy.sample_maps(1, 2, 3, 7), "7 maps were asked for; 1 texts of 2 x 3 heads hold 1 to 6"),
     # labels that two give
@@ -127,7 +125,6 @@ CASES = [
     (lambda: m.bag_of_words(ATTENTION), "one text only", m.UndefinedPattern),
     (lambda: m.bag_of_words(replace(ATTENTION, weights=ATTENTION.weights * 2)), "attention rows must sum to 1"),
     (lambda: m.PATTERNS["within_word"].value(ATTENTION.to_words()), "between words; take it between wordpieces", m.UndefinedPattern),
-    (lambda: pattern_measures(["nxt"]), "no pattern 'nxt'; there are: next, previous", KeyError),
     # neurons
     (lambda: anatomy.neuron_view(replace(VECTORS, queries=VECTORS.keys, keys=VECTORS.queries), 0, 0, 0), "softmax of the scores differs by .* from the attention of head 1-1"),
     (lambda: anatomy.neuron_view(ATTENTION, 0, 0, 0), "vectors=True"),

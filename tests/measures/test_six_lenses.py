@@ -608,12 +608,6 @@ def test_one_lens_needs_only_what_it_looks_through(tmp_path):
         lenses(read(encoder, TEXT), only=["xray"])
 
 
-def test_value_zeroing_of_a_layer_is_repeated_for_its_heads(bert):
-    maps = lenses(read(bert, TEXT), only=["value_zeroing"], by_head=False)["value_zeroing"]
-    assert (maps[:, 0] == maps[:, 1]).all()
-    assert maps[:, 0] == pytest.approx(value_zeroing(read(bert, TEXT)))
-
-
 def test_one_piece_of_text_is_enough_for_every_lens(bert):
     assert all(np.isfinite(values).all() for values in lenses(read(bert, "cat")).values())
     pair = lenses(read(bert, "cat", "cat"))  # the same in both segments

@@ -423,7 +423,6 @@ def test_a_map_for_the_class_is_zero_where_a_sentence_cannot_show_the_pattern():
     assert list(measures) == [pattern.title for pattern in PATTERNS.values()]
     assert (measures["same word"](single("we saw a bird")) == 0).all()
     assert measures["same word"](made()) == pytest.approx(PATTERNS["same_word"].excess(made()))
-    assert list(pattern_measures(["next", "delimiter"])) == ["next word", "[SEP]"]
 
 
 def test_a_one_token_text_has_no_spread_and_keeps_its_row():
@@ -457,7 +456,7 @@ PAIRS = [("the cat sat .", "a dog sat on the mat ."), ("a dog !", "it was tired 
 
 
 def test_the_switch_measures_the_same_pairs_twice(tiny):
-    switch = segment_switch(tiny, PAIRS, batch_size=2)
+    switch = segment_switch(tiny, PAIRS)
     assert switch.standard.shape == switch.zeros.shape == (6, LAYERS, HEADS) and switch.chance.shape == (6,)
     for i, pair in enumerate(PAIRS[:2]):
         attention = extract_attention(tiny, *pair)

@@ -17,7 +17,7 @@ from transformers import (
     XLNetModel,
 )
 
-from bertlook_course.analyses.ablation import MaskedLM, head_importance, score_batches
+from bertlook_course.analyses.ablation import MaskedLM, head_importance, layer_effects, score_batches
 from bertlook_course.analyses.probing import hidden_states
 from bertlook_teach import extract_attention, load_encoder
 from bertlook_teach.measures import attention_gradients, value_zeroing
@@ -54,7 +54,7 @@ def numbers(folder) -> list[np.ndarray]:
         value_zeroing(reading),
         attention_gradients(reading).signed,
         score_batches(scorer, batches, heads="1-1")[0],
-        score_batches(scorer, batches, heads="1-1", how="uniform")[0],
+        layer_effects(scorer, batches, how="uniform").losses,
         np.asarray(head_importance(scorer, batches).raw),
         next(iter(hidden_states(encoder, [TEXT.split()]))),
         extract_attention(random_twin(encoder), TEXT).weights,

@@ -72,9 +72,7 @@ class HeadImportance(Table):
         )
 
 
-def head_importance(
-    scorer, batches: Iterable, version: str = "paper", *, heads_off=(), progress: Callable = iter
-) -> HeadImportance:
+def head_importance(scorer, batches: Iterable, version: str = "paper", *, heads_off=()) -> HeadImportance:
     """How much the loss depends on each head.
 
     Parameters
@@ -86,8 +84,6 @@ def head_importance(
         Which of the three quantities (see the module). The paper's is the one to use.
     heads_off : iterable
         Heads already switched off (masked): their own importance is then 0, and that of the others is measured without them.
-    progress : function
-        Wraps the iterable of batches.
 
     Returns
     -------
@@ -103,7 +99,7 @@ def head_importance(
     Michel et al. (2019), section 4.1.
     """
     _check_version(version)
-    return importance_versions(scorer, batches, heads_off=heads_off, progress=progress)[version]
+    return importance_versions(scorer, batches, heads_off=heads_off)[version]
 
 
 def importance_versions(
@@ -125,10 +121,9 @@ def importance_versions(
     }
 
 
-def gate_gradients(scorer, batches: Iterable, *, heads_off=(), progress: Callable = iter) -> np.ndarray:
+def gate_gradients(scorer, batches: Iterable) -> np.ndarray:
     """dL(x)/dxi_h of every example by itself, with its sign: shape (example, layer, head), in nats."""
-    parts = [shares.sum(axis=2) for shares in _token_shares(scorer, batches, heads_off, progress)]
-    return np.concatenate(parts)
+    return np.concatenate([shares.sum(axis=2) for shares in _token_shares(scorer, batches)])
 
 
 def disagreement(versions: dict[str, HeadImportance]) -> dict[tuple[str, str], float]:
@@ -160,7 +155,7 @@ def _normalised(raw: np.ndarray, version: str) -> np.ndarray:
     return values
 
 
-def _token_shares(scorer, batches, heads_off, progress):
+def _token_shares(scorer, batches, heads_off=(), progress=iter):
     """ctx_i . g_i of each batch: arrays of shape (example, layer, token, head).
 
     A gate for every example and token, (batch, token, head, 1), all 1: its gradient under the *sum* of the losses is each

@@ -27,17 +27,11 @@ class NoNextSentenceHead(ValueError):
     """The model was saved without the part that judges pairs."""
 
 
-def adjoining_sentences(pairs: Sequence[tuple[str, str]] | None = None) -> list[tuple[str, str]]:
-    """The sentences on either side of the seam of two paragraphs: the last of the first, and the first of the second.
-
-    Parameters
-    ----------
-    pairs : sequence of (str, str), optional
-        Paragraphs; by default the shipped ones.
-    """
+def adjoining_sentences() -> list[tuple[str, str]]:
+    """The sentences on either side of the seam of two shipped paragraphs: the last of the first, and the first of the second."""
     from ...corpora import load_pairs
 
-    return [(_sentences(a)[-1], _sentences(b)[0]) for a, b in (load_pairs() if pairs is None else pairs)]
+    return [(_sentences(a)[-1], _sentences(b)[0]) for a, b in load_pairs()]
 
 
 def _sentences(text: str) -> list[str]:

@@ -249,15 +249,15 @@ def batch_outputs(scorer: Scorer, batch):
     return scorer.logits(take_rows(hidden, scorer.rows(batch)), batch)
 
 
-def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "zero") -> tuple[np.ndarray, np.ndarray]:
+def score_batches(scorer, batches: Iterable, *, heads=()) -> tuple[np.ndarray, np.ndarray]:
     """Loss and score of every example, with some heads off.
 
     Parameters
     ----------
     scorer : Scorer or classifier
     batches : iterable of (input_ids, attention_mask, segment_ids, labels)
-    heads, how
-        As for :func:`bertlook_course.analyses.ablation.ablated`; all heads may be off here.
+    heads
+        As for :func:`bertlook_course.analyses.ablation.ablated`, and set to zero; all heads may be off here.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def score_batches(scorer, batches: Iterable, *, heads=(), how: str = "zero") -> 
 
     scorer = as_scorer(scorer)
     losses, scores = [], []
-    off = ablated(scorer.encoder, heads, how, allow_all=True) if len(heads) else contextlib.nullcontext()
+    off = ablated(scorer.encoder, heads, allow_all=True) if len(heads) else contextlib.nullcontext()
     with torch.no_grad(), scorer.encoder.evaluating(), off:
         for batch in checked_batches(batches):
             batch = on_device(batch, scorer.encoder)

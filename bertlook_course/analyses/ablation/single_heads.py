@@ -8,7 +8,7 @@ naive loop, to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -114,13 +114,7 @@ class LayerEffects(_Changes):
 
 
 def single_head_effects(
-    scorer,
-    batches: Iterable,
-    *,
-    how: str = "zero",
-    fast: bool = True,
-    logits: bool = False,
-    progress: Callable = iter,
+    scorer, batches: Iterable, *, how: str = "zero", fast: bool = True, logits: bool = False
 ) -> HeadEffects:
     """Switch each head off in turn, all others on.
 
@@ -136,8 +130,6 @@ def single_head_effects(
         rounding, for a family whose layers are not known.
     logits : bool
         Keep the logits of every example, for classifiers (for masked pieces they would fill the memory).
-    progress : function
-        Wraps the iterable of batches, tqdm for instance.
 
     Returns
     -------
@@ -154,17 +146,11 @@ def single_head_effects(
     ----------
     Michel et al. (2019), section 3.2.
     """
-    return _by_head(scorer, batches, REMOVE, how, fast, logits, progress)
+    return _by_head(scorer, batches, REMOVE, how, fast, logits)
 
 
 def keep_one_effects(
-    scorer,
-    batches: Iterable,
-    *,
-    how: str = "zero",
-    fast: bool = True,
-    logits: bool = False,
-    progress: Callable = iter,
+    scorer, batches: Iterable, *, how: str = "zero", fast: bool = True, logits: bool = False
 ) -> HeadEffects:
     """Keep one head of a layer and switch the layer's others off; the other layers keep all of theirs.
 
@@ -174,30 +160,28 @@ def keep_one_effects(
     ----------
     Michel et al. (2019), section 3.3.
     """
-    return _by_head(scorer, batches, KEEP, how, fast, logits, progress)
+    return _by_head(scorer, batches, KEEP, how, fast, logits)
 
 
-def layer_effects(
-    scorer, batches: Iterable, *, how: str = "zero", fast: bool = True, progress: Callable = iter
-) -> LayerEffects:
+def layer_effects(scorer, batches: Iterable, *, how: str = "zero", fast: bool = True) -> LayerEffects:
     """Switch all heads of one layer off, each layer in turn (Kovaleva et al. 2019, section 4.6, with ``how="uniform"``).
 
     The words of that layer see nothing of one another; what they already know goes on through the residual connection. Parameters and
     raises as :func:`single_head_effects`.
     """
     scorer = as_scorer(scorer)
-    losses, scores, base, _ = _collect(scorer, batches, LAYER, how, fast, False, progress)
+    losses, scores, base, _ = _collect(scorer, batches, LAYER, how, fast, False)
     return LayerEffects(losses[:, 0], scores[:, 0], *base, how, scorer.measure)
 
 
-def _by_head(scorer, batches, what, how, fast, logits, progress) -> HeadEffects:
+def _by_head(scorer, batches, what, how, fast, logits) -> HeadEffects:
     scorer = as_scorer(scorer)
-    losses, scores, base, kept = _collect(scorer, batches, what, how, fast, logits, progress)
+    losses, scores, base, kept = _collect(scorer, batches, what, how, fast, logits)
     about = {"how": how, "what": what, "measure": scorer.measure}
     return HeadEffects(losses, scores, *base, **about, **dict(zip(("logits", "base_logits"), kept)))
 
 
-def _collect(scorer, batches, what, how, fast, logits, progress):
+def _collect(scorer, batches, what, how, fast, logits):
     """(losses, scores) of shape (layer, variant, example), the base's, and logits if asked for."""
     torch = import_torch()
 
@@ -208,7 +192,7 @@ def _collect(scorer, batches, what, how, fast, logits, progress):
         parts, base, kept, base_kept = [], [], [], []
         variants = 1 if what == LAYER else encoder.n_heads
         with torch.no_grad():
-            for batch in progress(list(checked_batches(batches))):
+            for batch in list(checked_batches(batches)):
                 batch = on_device(batch, encoder)
                 own = batch_outputs(scorer, batch)
                 base.append(_judged(scorer, own, batch))
@@ -302,24 +286,22 @@ def _attention_outputs(layer, contexts, uniform, what):
     return without if what == LAYER else without + layer.head_outputs(contexts - nothing)
 
 
-def best_to_remove(effects: HeadEffects, runs: int = 200) -> np.ndarray:
+def best_to_remove(effects: HeadEffects) -> np.ndarray:
     """What the best head to remove gains: on the half of the sentences that chose it, and on the other half.
 
     Parameters
     ----------
     effects : HeadEffects
-    runs : int
-        Random halves.
 
     Returns
     -------
     array of shape (2,)
-        Mean gains in nats over all halves; positive where the loss falls without the head.
+        Mean gains in nats over 200 random halves; positive where the loss falls without the head.
     """
     n_texts = len(effects.base_losses)
     change = (effects.losses - effects.base_losses).reshape(-1, n_texts)
     rng, gains = np.random.default_rng(0), []
-    for _ in range(runs):
+    for _ in range(200):
         half = rng.permutation(n_texts) < n_texts // 2
         best = change[:, half].mean(axis=1).argmin()
         gains.append((-change[best, half].mean(), -change[best, ~half].mean()))

@@ -92,9 +92,7 @@ def _spread(counts) -> str:
     return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
-def heads_that_matter(
-    effects, *, by: str = "score", level: float = LEVEL, splits: int = 20, units=None, seed: int = 0
-) -> HeadsThatMatter:
+def heads_that_matter(effects, *, by: str = "score", units=None, seed: int = 0) -> HeadsThatMatter:
     """How many heads really matter?
 
     Parameters
@@ -103,9 +101,6 @@ def heads_that_matter(
         Of :func:`bertlook_course.analyses.ablation.single_head_effects`; several for several fine-tuning seeds on the same examples.
     by : {"score", "loss"}
         Right answers are tried with McNemar's exact test, everything else with the paired t-test.
-    level : float
-    splits : int
-        Random halves.
     units : int array of shape (example,), optional
         Examples of one unit (a minimal pair, a document) stay in one half.
     seed : int
@@ -130,19 +125,19 @@ def heads_that_matter(
     if n_units < 4:
         raise ValueError(f"two halves of two need four examples (or units) at least; got {n_units}.")
     random = np.random.default_rng(seed)
-    halves = [random.permutation(n_units) < n_units // 2 for _ in range(splits)]
+    halves = [random.permutation(n_units) < n_units // 2 for _ in range(20)]
     p, change, found, confirmed = [], [], [], []
     for run in runs:
         base, without = (run.base_scores, run.scores) if by == "score" else (run.base_losses, run.losses)
         p.append(_p_values(base, without))
         change.append((without - base).mean(axis=-1))
-        counts = [_retest(base, without, half[units], level) for half in halves]
+        counts = [_retest(base, without, half[units]) for half in halves]
         found.append([c[0] for c in counts])
         confirmed.append([c[1] for c in counts])
     p, change = np.stack(p), np.stack(change)
     corrected = np.stack([holm(values) for values in p])
     same_way = np.abs(np.sign(change).sum(axis=0)) == len(runs)
-    everywhere = np.argwhere((corrected < level).all(axis=0) & same_way)
+    everywhere = np.argwhere((corrected < LEVEL).all(axis=0) & same_way)
     return HeadsThatMatter(
         p=p,
         corrected=corrected,
@@ -151,7 +146,7 @@ def heads_that_matter(
         confirmed=np.array(confirmed),
         in_every_run=tuple((int(a), int(b)) for a, b in everywhere),
         by=by,
-        level=level,
+        level=LEVEL,
         n=n,
     )
 
@@ -163,15 +158,15 @@ def _p_values(base: np.ndarray, without: np.ndarray) -> np.ndarray:
     return np.array([[test(base, after) for after in layer] for layer in without])
 
 
-def _retest(base, without, half, level) -> tuple[int, int]:
+def _retest(base, without, half) -> tuple[int, int]:
     """Heads found on one half, and confirmed on the other."""
-    found = holm(_p_values(base[half], without[..., half])) < level
+    found = holm(_p_values(base[half], without[..., half])) < LEVEL
     if not found.any():
         return 0, 0
     first = np.sign((without[..., half] - base[half]).mean(axis=-1))[found]
     rest_base, rest = base[~half], without[..., ~half][found]
     second = np.sign((rest - rest_base).mean(axis=-1))
-    again = holm(_p_values(rest_base, rest[None])[0]) < level
+    again = holm(_p_values(rest_base, rest[None])[0]) < LEVEL
     return int(found.sum()), int((again & (first == second)).sum())
 
 
@@ -221,7 +216,7 @@ def best_gain_by_chance(
     return 100 * best / n_examples
 
 
-def best_gain_p(effects, *, draws: int = 10_000, seed: int = 0) -> tuple[float, float]:
+def best_gain_p(effects, *, seed: int = 0) -> tuple[float, float]:
     """The best score gained by switching one head off, and how often chance gains as much.
 
     Before and after are swapped at random, for each example *in all heads together*: so the heads depend on one another as they
@@ -241,7 +236,7 @@ def best_gain_p(effects, *, draws: int = 10_000, seed: int = 0) -> tuple[float, 
     difference = (effects.scores - effects.base_scores).reshape(-1, effects.n)
     gain = difference.mean(axis=1).max()
     random = np.random.default_rng(seed)
-    reached, at_once = 0, max(1, 1_000_000 // max(1, effects.n))
+    reached, draws, at_once = 0, 10_000, max(1, 1_000_000 // max(1, effects.n))
     for start in range(0, draws, at_once):
         signs = random.choice((-1.0, 1.0), size=(min(at_once, draws - start), effects.n))
         reached += int(((signs @ difference.T).max(axis=1) / effects.n >= gain - 1e-12).sum())

@@ -69,13 +69,7 @@ def class_shares(scores: MapScores, thresholds: Thresholds = DEFAULT_THRESHOLDS)
     return np.stack([(codes == code).mean(axis=(1, 2)) for code in range(len(CLASSES))], axis=-1)
 
 
-def class_fractions(
-    scores: MapScores,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    *,
-    replicates: int = REPLICATES,
-    seed: int = 0,
-) -> Fractions:
+def class_fractions(scores: MapScores, *, seed: int = 0) -> Fractions:
     """Fractions of maps by class over a corpus. Texts are drawn again with replacement, never single maps.
 
     The maps of one text share its tokens, and the same head draws a similar map on every text: the text is what was
@@ -86,18 +80,18 @@ def class_fractions(
     ValueError
         If there are fewer than two texts: one text says nothing about others.
     """
-    shares = class_shares(scores, thresholds)
+    shares = class_shares(scores)
     n = len(shares)
     if n < 2:
         raise ValueError(f"an interval over texts needs at least two texts; got {n}.")
-    low, high = mean_interval(shares, scheme="indices", replicates=replicates, seed=seed)
+    low, high = mean_interval(shares, scheme="indices", replicates=REPLICATES, seed=seed)
     maps = int(np.prod(scores.shape[1:]))
     return Fractions(shares.mean(axis=0), low, high, n, maps, bool(np.any(scores.can_block)))
 
 
-def class_rates(scores: MapScores, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> np.ndarray:
+def class_rates(scores: MapScores) -> np.ndarray:
     """In which share of the texts each head draws each class, shape (class, layer, head); sums to 1 over classes."""
-    codes = class_codes(scores, thresholds)
+    codes = class_codes(scores)
     if codes.ndim != 3:
         raise ValueError(
             f"scores must have shape (text, layer, head), as stack_scores gives; got {codes.shape}."
@@ -106,14 +100,12 @@ def class_rates(scores: MapScores, thresholds: Thresholds = DEFAULT_THRESHOLDS) 
 
 
 # --- how much depends on the thresholds ------------------------------------------------------------------
-def threshold_sweep(
-    scores: MapScores, name: str, values: Sequence[float], thresholds: Thresholds = DEFAULT_THRESHOLDS
-) -> np.ndarray:
+def threshold_sweep(scores: MapScores, name: str, values: Sequence[float]) -> np.ndarray:
     """Fractions of maps while one threshold moves and the others stay: array of shape (value, class)."""
     names = [field.name for field in fields(Thresholds)]
     if name not in names:
         raise ValueError(f"a threshold is one of {', '.join(names)}; got {name!r}.")
-    moved = [replace(thresholds, **{name: float(value)}) for value in values]
+    moved = [replace(DEFAULT_THRESHOLDS, **{name: float(value)}) for value in values]
     return np.stack([class_shares(scores, each).mean(axis=0) for each in moved])
 
 
@@ -139,29 +131,15 @@ class Robustness:
     draws: int
 
 
-def threshold_robustness(
-    scores: MapScores,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    *,
-    within: float = 0.2,
-    draws: int = 200,
-    seed: int = 0,
-) -> Robustness:
-    """Move all five thresholds at once, each by a random factor between 1 - within and 1 + within.
-
-    Raises
-    ------
-    ValueError
-        If ``within`` is not between 0 and 1.
-    """
-    if not 0 <= within < 1:
-        raise ValueError(f"within is a share between 0 and 1; got {within!r}.")
+def threshold_robustness(scores: MapScores, *, seed: int = 0) -> Robustness:
+    """Move all five thresholds at once, each by a random factor between 0.8 and 1.2, 200 times."""
+    draws, within = 200, 0.2
     names = [field.name for field in fields(Thresholds)]
     factors = np.random.default_rng(seed).uniform(1 - within, 1 + within, (draws, len(names)))
-    codes = class_codes(scores, thresholds)
+    codes = class_codes(scores)
     shares, kept = [], []
     for row in factors:
-        moved = {name: min(1.0, getattr(thresholds, name) * f) for name, f in zip(names, row)}
+        moved = {name: min(1.0, getattr(DEFAULT_THRESHOLDS, name) * f) for name, f in zip(names, row)}
         other = class_codes(scores, Thresholds(**moved))
         shares.append(np.bincount(other.ravel(), minlength=len(CLASSES)) / other.size)
         kept.append((other == codes).mean())

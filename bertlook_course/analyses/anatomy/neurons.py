@@ -200,7 +200,7 @@ def margin_dimensions(contributions, share: float = MARGIN_SHARE):
     return np.where(margin > 0, reached.argmax(axis=-1) + 1, 0)
 
 
-def dimensions_used(attention, pairs, *, basis: Basis | None = None, share: float = MARGIN_SHARE):
+def dimensions_used(attention, pairs, *, basis: Basis | None = None):
     """How many of its dimensions each head needs for the margin of some pairs, as a fraction of all its dimensions.
 
     Parameters
@@ -211,8 +211,6 @@ def dimensions_used(attention, pairs, *, basis: Basis | None = None, share: floa
         For example `bertlook_teach.measures.closing_sep_pairs(attention)`.
     basis : Basis, optional
         Count in these dimensions, the same for every head, instead of the trained ones.
-    share : float
-        Part of the margin that has to be reached.
 
     Returns
     -------
@@ -224,7 +222,7 @@ def dimensions_used(attention, pairs, *, basis: Basis | None = None, share: floa
     queries, keys = _vectors(attention)
     if basis is not None:
         queries, keys = change_basis(queries, keys, basis)
-    needed = margin_dimensions(margin_contributions(queries, keys, pairs), share)
+    needed = margin_dimensions(margin_contributions(queries, keys, pairs))
     return needed.sum(axis=-1) / queries.shape[-1], (needed > 0).sum(axis=-1)
 
 

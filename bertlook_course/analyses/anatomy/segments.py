@@ -134,7 +134,7 @@ def fair_head(values, *others, replicates: int = 1000, seed: int = 0) -> tuple[F
     return tuple(reports)
 
 
-def iter_switch(encoder: Encoder, pairs: Iterable[tuple[str, str]], *, batch_size: int = 8) -> Iterator[dict]:
+def iter_switch(encoder: Encoder, pairs: Iterable[tuple[str, str]]) -> Iterator[dict]:
     """One dict a pair: what `segment_switch` stacks, and the entropies of the reading with zeros.
 
     ``standard``, ``zeros``, ``bag``, ``entropy_zeros`` (nats) of shape (layer, head); ``chance`` and ``log_own``
@@ -152,8 +152,7 @@ def iter_switch(encoder: Encoder, pairs: Iterable[tuple[str, str]], *, batch_siz
             "the segment switch needs pairs of texts, a list of (text, text_pair); load_pairs() gives some."
         )
     readings = (
-        iter_attention(encoder, pairs, batch_size=batch_size, truncate=True, segments=segments)
-        for segments in ("standard", "zeros")
+        iter_attention(encoder, pairs, truncate=True, segments=segments) for segments in ("standard", "zeros")
     )
     for standard, zeros in zip(*readings):
         yield {
@@ -174,9 +173,7 @@ def zeros_quantities(attention) -> dict:
     }
 
 
-def segment_switch(
-    encoder: Encoder, pairs: Iterable[tuple[str, str]], *, batch_size: int = 8
-) -> SegmentSwitch:
+def segment_switch(encoder: Encoder, pairs: Iterable[tuple[str, str]]) -> SegmentSwitch:
     """Read pairs of texts with segment ids as usual and with zeros, and measure how much stays in the own text.
 
     Vig's bag-of-words head keeps to its own sentence. If it knows its sentence by the segment embedding, the limit must
@@ -187,6 +184,6 @@ def segment_switch(
     ValueError
         If the model has no segment ids to switch, or the corpus holds no pair.
     """
-    rows = list(iter_switch(encoder, pairs, batch_size=batch_size))
+    rows = list(iter_switch(encoder, pairs))
     stacked = {name: np.array([row[name] for row in rows]) for name in ("standard", "zeros", "bag", "chance")}
     return SegmentSwitch(**stacked, model=encoder.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -141,14 +141,7 @@ LENSES = {
 }
 
 
-def lenses(
-    reading: Reading,
-    *,
-    only: Iterable[str] | None = None,
-    masked: Sequence[int] | str | None = "each",
-    seed: int = 0,
-    by_head: bool = True,
-) -> dict[str, np.ndarray]:
+def lenses(reading: Reading, *, only: Iterable[str] | None = None) -> dict[str, np.ndarray]:
     """One text through every lens of :data:`LENSES`: what a head looks at, adds, depends on, passes on.
 
     Parameters
@@ -157,16 +150,12 @@ def lenses(
         From :func:`bertlook_teach.model.read`.
     only : names of LENSES
         Compute these only; a model without a masked-LM head has no "gradient".
-    masked, seed
-        For "gradient", see :func:`gradient_importance`. Its maps belong to the input with [MASK] in it.
-    by_head : bool
-        False computes "value_zeroing" for whole layers, which is as many times faster as there are heads; its map is then
-        repeated for every head.
 
     Returns
     -------
     dict of name -> ndarray of shape (layer, head, query, key)
-        In the order of LENSES. "rollout" of a head is its own map in its layer, and the mean over heads in the layers below.
+        In the order of LENSES. "gradient" belongs to the inputs with [MASK] in them, one for each piece. "rollout" of a head is its own
+        map in its layer, and the mean over heads in the layers below.
     """
     wanted = list(LENSES) if only is None else list(only)
     for name in wanted:
@@ -175,17 +164,12 @@ def lenses(
     if {"value_zeroing", "ablation"}.intersection(wanted):
         reading.layer_calls(vectors="norm" in wanted)  # first: the same run gives the attention
     attention = reading.attention(vectors="norm" in wanted)
-
-    def zeroing():
-        maps = value_zeroing(reading, by_head=by_head)
-        return maps if by_head else np.repeat(maps[:, None], attention.n_heads, axis=1)
-
     compute = {
         "weight": lambda: attention.weights,
         "norm": lambda: weighted_norms(attention, value_norms(attention, output_projection(reading.encoder))),
-        "gradient": lambda: gradient_importance(reading, masked=masked, seed=seed),
+        "gradient": lambda: gradient_importance(reading, masked="each"),
         "rollout": lambda: attention_rollout(attention, by_head=True),
-        "value_zeroing": zeroing,
+        "value_zeroing": lambda: value_zeroing(reading, by_head=True),
         "ablation": lambda: value_zeroing_to_output(reading),
     }
     return {name: compute[name]() for name in LENSES if name in wanted}

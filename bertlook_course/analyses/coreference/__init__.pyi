@@ -1,7 +1,5 @@
 from .antecedents import BASELINES as BASELINES
 from .antecedents import CANDIDATES as CANDIDATES
-from .antecedents import AntecedentGain as AntecedentGain
-from .antecedents import AntecedentLinks as AntecedentLinks
 from .antecedents import Antecedents as Antecedents
 from .antecedents import antecedent_gains as antecedent_gains
 from .antecedents import antecedent_links as antecedent_links
@@ -10,10 +8,7 @@ from .antecedents import find_antecedents as find_antecedents
 from .antecedents import four_sieves as four_sieves
 from .antecedents import named_words as named_words
 from .pronouns import PRONOUN_BASELINES as PRONOUN_BASELINES
-from .pronouns import PronounScore as PronounScore
 from .pronouns import ask_heads as ask_heads
 from .pronouns import both_right as both_right
 from .pronouns import pronoun_table as pronoun_table
-from .reports import document_chunk as document_chunk
-from .reports import pronoun_chunk as pronoun_chunk
 from .reports import report as report

@@ -276,17 +276,15 @@ class AntecedentGain:
     n: int
 
 
-def antecedent_gains(
-    found: Antecedents, *, candidates: str = "mentions", seed: int = 0
-) -> list[AntecedentGain]:
-    """Best head minus each rule on the same mentions, for all mentions and by kind; positive where the head finds more.
+def antecedent_gains(found: Antecedents, *, seed: int = 0) -> list[AntecedentGain]:
+    """Best head minus each rule on the same mentions, with mentions as candidates, for all mentions and by kind; positive where the head finds more.
 
     The head is chosen as in ``antecedent_table(..., one_head=True)``. Each resample draws whole documents, for head and rule alike, so that
     hard documents weigh on both.
     """
-    documents, n_documents = _numbered_documents(found, candidates)
+    documents, n_documents = _numbered_documents(found, "mentions")
     kinds = np.array(found.kinds)
-    ours, _ = _best_head(found.heads[candidates], documents % 2, np.ones(len(kinds), bool))
+    ours, _ = _best_head(found.heads["mentions"], documents % 2, np.ones(len(kinds), bool))
     gains = []
     for kind in ("all", *KINDS):
         of_kind = (kinds == kind) | (kind == "all")

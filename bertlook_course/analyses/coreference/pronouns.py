@@ -7,7 +7,7 @@ first, the second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,11 +50,7 @@ PRONOUN_BASELINES: dict[str, Callable[[PronounCase], int]] = {
 
 
 def ask_heads(
-    encoder,
-    cases: Sequence[PronounCase],
-    *,
-    batch_size: int = 16,
-    progress: Callable[[Iterable], Iterable] | None = None,
+    encoder, cases: Sequence[PronounCase], *, batch_size: int = 16
 ) -> tuple[np.ndarray, list[PronounCase]]:
     """Whether each head answers each case rightly.
 
@@ -74,7 +70,7 @@ def ask_heads(
         )
     stream = iter_attention(encoder, (list(case.words) for case in cases), batch_size=batch_size)
     right = []
-    for case, attention in zip(cases, stream if progress is None else progress(stream), strict=True):
+    for case, attention in zip(cases, stream, strict=True):
         merged = attention.to_words()
         words = np.flatnonzero(~np.array(merged.special))
         pronoun = words[case.pronoun]

@@ -72,7 +72,6 @@ def compare_checkpoints(
     after: Encoder | str,
     texts: Iterable,
     *,
-    smoothing: float = SMOOTHING,
     matching: bool = True,
     measures: Sequence[str] = CURVES,
     truncate: bool = False,
@@ -86,8 +85,6 @@ def compare_checkpoints(
     before, after : Encoder, Recording, or name of an encoder
         A hub name or a folder is loaded by `bertlook_teach.model.load_encoder`.
     texts : iterable of str, pairs of str, or lists of words
-    smoothing : float
-        For the Jensen-Shannon divergence; see `bertlook_teach.measures.js_distances`.
     matching : bool
         Also compare every head with every other one, which `CheckpointComparison.matching` needs: 8 heads**2 bytes a text.
     measures : sequence of str
@@ -124,11 +121,11 @@ def compare_checkpoints(
         rows["cosine"].append(np.diagonal(similar).reshape(old.weights.shape[:2]))
         rows["floor"].append(_others_of_the_layer(similar, old.weights.shape[:2]))
         if matching:
-            distances = js_between(old, new, smoothing=smoothing)
+            distances = js_between(old, new)
             rows["cross"].append(distances)
             rows["js"].append(np.diagonal(distances).reshape(old.weights.shape[:2]))
         else:
-            rows["js"].append(js_between(old, new, smoothing=smoothing, all_pairs=False))
+            rows["js"].append(js_between(old, new, all_pairs=False))
         for name in measures:
             curves[name].append([known[name](old), known[name](new)])
         tokens.append(old.n_tokens)
@@ -144,7 +141,7 @@ def compare_checkpoints(
         floor=np.stack(rows["floor"]),
         cross=np.stack(rows["cross"]) if matching else None,
         curves={name: np.asarray(values, dtype=float) for name, values in curves.items()},
-        about={"before": before.fingerprint, "after": after.fingerprint, "smoothing": smoothing},
+        about={"before": before.fingerprint, "after": after.fingerprint, "smoothing": SMOOTHING},
     )
 
 

@@ -104,9 +104,9 @@ class Classifier:
             ]
         return torch.cat(parts).float().cpu().numpy()
 
-    def predict(self, examples: Sequence[Example], *, batch_size: int = 64) -> list:
+    def predict(self, examples: Sequence[Example]) -> list:
         """The likeliest class of each example, or the number for a regression."""
-        logits = self.logits(examples, batch_size=batch_size)
+        logits = self.logits(examples)
         return (
             logits[:, 0].tolist() if self.is_regression else [self.labels[i] for i in logits.argmax(axis=-1)]
         )

@@ -56,11 +56,11 @@ class Tagger:
     about: dict = field(default_factory=dict)
     truncate: bool = False
 
-    def predict(self, documents: Sequence[Sequence[str]], *, batch_size: int = 64) -> list[list[str | None]]:
+    def predict(self, documents: Sequence[Sequence[str]]) -> list[list[str | None]]:
         """The likeliest label of each word of each document; None for a word that was cut off."""
         return [
             [None if np.isnan(row[0]) else self.labels[int(row.argmax())] for row in table]
-            for table in self.probabilities(documents, batch_size=batch_size)
+            for table in self.probabilities(documents)
         ]
 
     def probabilities(self, documents: Sequence[Sequence[str]], *, batch_size: int = 64) -> list[np.ndarray]:

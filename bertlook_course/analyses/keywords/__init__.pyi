@@ -1,6 +1,5 @@
 from .comparison import ALL_HEADS as ALL_HEADS
 from .comparison import BEST_HEAD as BEST_HEAD
-from .comparison import BEST_MAX as BEST_MAX
 from .comparison import BOTH as BOTH
 from .comparison import MIX as MIX
 from .comparison import RULES_TOGETHER as RULES_TOGETHER
@@ -8,13 +7,9 @@ from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .comparison import head_table as head_table
 from .comparison import without_heads as without_heads
-from .key_tagger import KeyTagger as KeyTagger
 from .key_tagger import fine_tune_key_tagger as fine_tune_key_tagger
-from .models import LogisticModel as LogisticModel
-from .models import MixModel as MixModel
 from .models import WordScore as WordScore
 from .models import best_cutoff as best_cutoff
-from .models import choose_l2 as choose_l2
 from .models import cross_entropies as cross_entropies
 from .models import cross_validated as cross_validated
 from .models import f1_parts as f1_parts
@@ -32,7 +27,6 @@ from .rules import rake as rake
 from .rules import rule_scores as rule_scores
 from .rules import texts_of as texts_of
 from .rules import tf_idf as tf_idf
-from .scores import COLUMNS as COLUMNS
 from .scores import ONE_WORD as ONE_WORD
 from .scores import KeywordData as KeywordData
 from .scores import auc_by_text as auc_by_text

@@ -125,32 +125,22 @@ def _regression(train: KeywordData, features) -> LogisticModel:
     return fit_logistic(features, train.is_key, l2=choose_l2(train, features))
 
 
-def without_heads(
-    model: LogisticModel | MixModel, data: KeywordData, measure: str = "AUC", cutoff: float = 0.0
-) -> Callable[[Sequence], np.ndarray]:
-    """Score of a model of all heads without some of them, as `bertlook_course.analyses.ablation.removal_curve` takes it; nothing is fitted again.
+def without_heads(model: LogisticModel | MixModel, data: KeywordData) -> Callable[[Sequence], np.ndarray]:
+    """AUC of a model of all heads without some of them, as `bertlook_course.analyses.ablation.removal_curve` takes it; nothing is fitted again.
 
     Parameters
     ----------
     model : LogisticModel or MixModel
         Fitted on ``KeywordData.features()`` of the column means.
     data : KeywordData
-    measure : {"AUC", "F1"}
-    cutoff : float
-        For F1: words above are called key.
     """
-    if measure not in ("AUC", "F1"):
-        raise ValueError(f"the measure is 'AUC' or 'F1'; got {measure!r}.")
     from ..ablation import mean_parts
 
     features = data.features()
 
     def score(heads: Sequence[tuple[int, int]]) -> np.ndarray:
         columns = [layer * data.n_heads + head for layer, head in heads]
-        log_odds = model.log_odds(features, without=columns)
-        if measure == "F1":
-            return f1_parts(log_odds > cutoff, data)
-        return mean_parts(auc_by_text(data, log_odds))
+        return mean_parts(auc_by_text(data, model.log_odds(features, without=columns)))
 
     return score
 

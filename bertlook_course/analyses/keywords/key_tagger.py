@@ -43,16 +43,16 @@ class KeyTagger:
     def encoder(self) -> Encoder:
         return self.tagger.encoder
 
-    def log_odds(self, data: KeywordData, heads: Sequence = (), how: str = "zero") -> np.ndarray:
+    def log_odds(self, data: KeywordData, heads: Sequence = ()) -> np.ndarray:
         """Log-odds of being key of each word of the texts, shape (word,).
 
         Parameters
         ----------
         data : KeywordData
-        heads, how
+        heads
             Heads of the tuned encoder that are off, as for `bertlook_course.analyses.ablation.ablated`; all of them may be.
         """
-        return _log_odds(self.tagger, data, heads, how)
+        return _log_odds(self.tagger, data, heads)
 
     def f1_without(self, data: KeywordData) -> Callable[[Sequence], np.ndarray]:
         """F1 on these texts with heads off, as `bertlook_course.analyses.ablation.removal_curve` takes it: heads -> (text, 2)."""
@@ -90,10 +90,10 @@ def fine_tune_key_tagger(
     return KeyTagger(tagger, best_cutoff(_log_odds(tagger, data), data.is_key))
 
 
-def _log_odds(tagger: Tagger, data: KeywordData, heads: Sequence = (), how: str = "zero") -> np.ndarray:
+def _log_odds(tagger: Tagger, data: KeywordData, heads: Sequence = ()) -> np.ndarray:
     from ..ablation import ablated
 
-    off = ablated(tagger.encoder, heads, how, allow_all=True) if len(heads) else contextlib.nullcontext()
+    off = ablated(tagger.encoder, heads, allow_all=True) if len(heads) else contextlib.nullcontext()
     with off:
         tables = tagger.probabilities(texts_of(data), batch_size=16)
     p = np.concatenate(tables)[:, tagger.labels.index("key")].astype(float)

@@ -147,7 +147,7 @@ def fit_logistic(
     )
 
 
-def fit_singles(features, is_key, *, l2: float = SINGLE_L2) -> LogisticModel:
+def fit_singles(features, is_key) -> LogisticModel:
     """`fit_logistic` of each feature alone.
 
     Returns
@@ -156,9 +156,9 @@ def fit_singles(features, is_key, *, l2: float = SINGLE_L2) -> LogisticModel:
         Whose ``weights`` and ``bias`` hold one fit a feature (``bias`` an array); use `single_log_odds`.
     """
     features, is_key = _matrix(features), np.asarray(is_key, bool)
-    fits = [fit_logistic(column[:, None], is_key, l2=l2) for column in features.T]
+    fits = [fit_logistic(column[:, None], is_key, l2=SINGLE_L2) for column in features.T]
     weights, biases = np.array([fit.weights[0] for fit in fits]), np.array([fit.bias for fit in fits])
-    return LogisticModel(weights, *_scale(features), biases, l2)
+    return LogisticModel(weights, *_scale(features), biases, SINGLE_L2)
 
 
 def single_log_odds(model: LogisticModel, features) -> np.ndarray:
@@ -167,7 +167,7 @@ def single_log_odds(model: LogisticModel, features) -> np.ndarray:
     return (features - model.mean) / model.spread * model.weights + model.bias
 
 
-def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_ITERATIONS) -> MixModel:
+def fit_mix(features, is_key, *, max_iterations: int = MAX_ITERATIONS) -> MixModel:
     """Shares (a softmax), scale and bias together, by L-BFGS. Words are not weighted here.
 
     Parameters
@@ -175,11 +175,11 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
     features : array of shape (word, feature)
         Of `KeywordData.features`: 1 is what an average word of the text has. They are not scaled, so the shares are shares.
     is_key : bool array of shape (word,)
-    l2 : float
-        Penalty ``l2 / 2 * |a|^2`` on the scores a of the softmax.
 
     Notes
     -----
+    There is a penalty ``MIX_L2 / 2 * |a|^2`` on the scores a of the softmax.
+
     The loss has several valleys: with a positive scale (more attention speaks for a key word) and with a negative one, round one head or
     another. Four starts are tried, two for each sign, and the deepest valley is taken. If it was not followed to its bottom, a warning says so
     (`NotConverged`).
@@ -202,8 +202,8 @@ def fit_mix(features, is_key, *, l2: float = MIX_L2, max_iterations: int = MAX_I
             margins = sign * (gamma * mixed + bias)
             slope = -sign * expit(-margins) / len(sign)
             by_share = gamma * (features.T @ slope)
-            gradient = shares * (by_share - shares @ by_share) + l2 * a
-            loss = float(np.logaddexp(0, -margins).mean() + l2 / 2 * a @ a)
+            gradient = shares * (by_share - shares @ by_share) + MIX_L2 * a
+            loss = float(np.logaddexp(0, -margins).mean() + MIX_L2 / 2 * a @ a)
             return loss, np.concatenate([gradient, [gamma * (slope @ mixed), slope.sum()]])
 
         start = np.append(shares_from, [0.0, _log_odds(is_key.mean()) - direction])
@@ -269,13 +269,11 @@ def cross_validated(
     return found
 
 
-def choose_l2(data: KeywordData, features, choices: Sequence[float] = L2_CHOICES, *, folds: int = 3) -> float:
+def choose_l2(data: KeywordData, features, choices: Sequence[float] = L2_CHOICES) -> float:
     """The penalty of `fit_logistic` under which texts left out of the fit have the smallest cross-entropy."""
 
     def loss(l2: float) -> float:
-        answers = cross_validated(
-            data, features, lambda x, y: fit_logistic(x, y, l2=l2).log_odds, folds=folds
-        )
+        answers = cross_validated(data, features, lambda x, y: fit_logistic(x, y, l2=l2).log_odds, folds=3)
         return float(cross_entropies(answers, data.is_key).mean())
 
     return min(choices, key=loss)

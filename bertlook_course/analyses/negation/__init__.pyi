@@ -1,5 +1,4 @@
 from .cues import OFFSETS as OFFSETS
-from .cues import BestCueHead as BestCueHead
 from .cues import CueScores as CueScores
 from .cues import best_head as best_head
 from .cues import count_hits as count_hits
@@ -16,7 +15,6 @@ from .cues import score_heads as score_heads
 from .cues import score_rule as score_rule
 from .reports import report as report
 from .scope_tuning import IN as IN
-from .scope_tuning import OUT as OUT
 from .scope_tuning import SEEDS as SEEDS
 from .scope_tuning import TASKS as TASKS
 from .scope_tuning import Contrast as Contrast

@@ -139,11 +139,11 @@ class CueScores(Table):
         scope = np.asarray(self.scope, dtype=float)
         return scope if scope.ndim == self.hits.ndim else scope[(...,) + (None,) * (self.hits.ndim - 1)]
 
-    def resampled_f1(self, resamples: int = RESAMPLES, seed: int = 0) -> np.ndarray:
+    def resampled_f1(self, seed: int = 0) -> np.ndarray:
         """F1 on resamples of the sentences, shape (resample, layer, head); the same sentences for every model and rule."""
         if self.n < 2:
             raise ValueError(f"an interval over sentences needs at least two with a negation; got {self.n}.")
-        weights = draws(self.n, scheme="multinomial", replicates=resamples, seed=seed)
+        weights = draws(self.n, scheme="multinomial", replicates=RESAMPLES, seed=seed)
         sums = (np.tensordot(weights, part, 1) for part in (self.hits, self.pointing, self._scope))
         return f1_of(*sums)
 
@@ -204,9 +204,7 @@ def negated(sentences: Iterable[NegationSentence]) -> list[NegationSentence]:
     return kept
 
 
-def score_heads(
-    encoder: Encoder, sentences: Iterable[NegationSentence], *, batch_size: int = 16
-) -> CueScores:
+def score_heads(encoder: Encoder, sentences: Iterable[NegationSentence]) -> CueScores:
     """Zhao and Bethard's score of every head of a model.
 
     Parameters
@@ -221,22 +219,17 @@ def score_heads(
         If no sentence has a negation, one has a single word, or one is too long.
     """
     sentences = negated(sentences)
-    counts = [
-        count_hits(c, s.negations) for c, s in zip(_all_choices(encoder, sentences, batch_size), sentences)
-    ]
+    counts = [count_hits(c, s.negations) for c, s in zip(_all_choices(encoder, sentences), sentences)]
     return _scores(counts, sentences, encoder.name)
 
 
-def random_cue(encoder: Encoder, sentences: Iterable[NegationSentence], *, batch_size: int = 16) -> CueScores:
+def random_cue(encoder: Encoder, sentences: Iterable[NegationSentence]) -> CueScores:
     """The same heads, and in each sentence another word in the place of the cue: the mean over all words that are not a cue.
 
     What is left is a head's habit of agreeing on *some* word. Counts are expected numbers, not a draw.
     """
     sentences = negated(sentences)
-    counts = [
-        random_cue_hits(c, s.negations)
-        for c, s in zip(_all_choices(encoder, sentences, batch_size), sentences)
-    ]
+    counts = [random_cue_hits(c, s.negations) for c, s in zip(_all_choices(encoder, sentences), sentences)]
     return _scores(counts, sentences, f"{encoder.name}, another word as the cue")
 
 
@@ -260,10 +253,10 @@ def random_cue_hits(choices: np.ndarray, negations: Iterable[Negation]) -> Hits:
     return Hits(*totals, scope)
 
 
-def _all_choices(encoder: Encoder, sentences: Sequence[NegationSentence], batch_size: int):
+def _all_choices(encoder: Encoder, sentences: Sequence[NegationSentence]):
     from bertlook_teach.model import iter_attention
 
-    for attention in iter_attention(encoder, [list(s.words) for s in sentences], batch_size=batch_size):
+    for attention in iter_attention(encoder, [list(s.words) for s in sentences], batch_size=16):
         yield head_choices(attention)
 
 
@@ -282,11 +275,11 @@ def _scores(counts: Sequence[Hits], sentences: Sequence[NegationSentence], name:
 Rule = Callable[[NegationSentence], np.ndarray]
 
 
-def score_rule(rule: Rule, sentences: Iterable[NegationSentence], name: str = "") -> CueScores:
+def score_rule(rule: Rule, sentences: Iterable[NegationSentence]) -> CueScores:
     """A rule before the same judge: a function that gives, for each word of a sentence, the word it points at (-1: none)."""
     sentences = negated(sentences)
     counts = [count_hits(rule(s), s.negations) for s in sentences]
-    return _scores(counts, sentences, name or getattr(rule, "__name__", "rule"))
+    return _scores(counts, sentences, getattr(rule, "__name__", "rule"))
 
 
 def offset_rule(offset: int) -> Rule:

@@ -1,16 +1,9 @@
 from .conditions import CONDITIONS as CONDITIONS
 from .conditions import PAIRS as PAIRS
-from .conditions import SEGMENTS as SEGMENTS
-from .conditions import TREEBANK as TREEBANK
-from .conditions import Kind as Kind
 from .conditions import PatternText as PatternText
-from .counting import ANSWERS as ANSWERS
-from .counting import PatternCounts as PatternCounts
 from .counting import answers_of as answers_of
 from .counting import check_corpus as check_corpus
-from .counting import check_pairs as check_pairs
 from .counting import count_cases as count_cases
-from .counting import count_part as count_part
 from .excess import pattern_measures as pattern_measures
 from .language import Both as Both
 from .language import Either as Either
@@ -22,10 +15,8 @@ from .language import query as query
 from .readings import WordMaps as WordMaps
 from .readings import word_maps as word_maps
 from .reports import by_length as by_length
-from .reports import count_chunk as count_chunk
 from .reports import report as report
 from .scores import MEASURES as MEASURES
 from .scores import PatternScore as PatternScore
 from .scores import ScoreRow as ScoreRow
-from .scores import score_counts as score_counts
 from .scores import score_pattern as score_pattern

@@ -42,9 +42,7 @@ class WordMaps:
     about: dict
 
     @classmethod
-    def of(
-        cls, attentions: Iterable, trees: Iterable[TreebankSentence] | None = None, *, query: str = "mean"
-    ) -> WordMaps:
+    def of(cls, attentions: Iterable, trees: Iterable[TreebankSentence] | None = None) -> WordMaps:
         """Of attention that is at hand, with its trees if there are any."""
         attentions = list(attentions)
         if not attentions:
@@ -62,8 +60,10 @@ class WordMaps:
         trees = [None] * len(attentions) if trees is None else list(trees)
         if len(trees) != len(attentions):
             raise ValueError(f"one tree for each attention; got {len(attentions)} and {len(trees)}.")
-        readings, weights, answers = map(list, zip(*(_entry(a, t, query) for a, t in zip(attentions, trees))))
-        return cls(readings, weights, answers, Counter(), {"model": attentions[0].model, "query": query})
+        readings, weights, answers = map(
+            list, zip(*(_entry(a, t, "mean") for a, t in zip(attentions, trees)))
+        )
+        return cls(readings, weights, answers, Counter(), {"model": attentions[0].model, "query": "mean"})
 
     def __len__(self) -> int:
         return len(self.readings)

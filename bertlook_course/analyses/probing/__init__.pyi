@@ -9,8 +9,6 @@ from .attention_probes import L2_CHOICES as L2_CHOICES
 from .attention_probes import SEEDS as SEEDS
 from .attention_probes import WORD_L2_CHOICES as WORD_L2_CHOICES
 from .attention_probes import AttentionProbe as AttentionProbe
-from .attention_probes import DistanceProbe as DistanceProbe
-from .attention_probes import WordProbe as WordProbe
 from .attention_probes import choose_l2 as choose_l2
 from .attention_probes import fit_attention_probe as fit_attention_probe
 from .attention_probes import fit_distance_probe as fit_distance_probe
@@ -38,10 +36,7 @@ from .layer_probes import cumulative_probes as cumulative_probes
 from .layer_probes import fit_mixes as fit_mixes
 from .layer_probes import layer_scores as layer_scores
 from .layer_reports import report_layers as report_layers
-from .layer_reports import summarise as summarise
-from .layer_reports import summarise_mix as summarise_mix
 from .pairwise import NEGATIVES as NEGATIVES
-from .pairwise import Pairs as Pairs
 from .pairwise import PairScore as PairScore
 from .pairwise import distance_rule as distance_rule
 from .pairwise import fit_pair_probe as fit_pair_probe

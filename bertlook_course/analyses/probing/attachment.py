@@ -136,7 +136,6 @@ def learning_curve(
     test: Sequence[ProbeSentence],
     sizes: Sequence[int],
     *,
-    punctuation: bool = False,
     seed: int = 0,
 ) -> dict[int, AttachmentScore]:
     """UAS after fitting on so many sentences, each time on the same sentences to score.
@@ -166,6 +165,4 @@ def learning_curve(
         )
     order = np.random.default_rng(seed).permutation(len(train))
     shuffled = [train[i] for i in order]
-    return {
-        int(size): evaluate(fit(shuffled[:size]).predict, test, punctuation=punctuation) for size in sizes
-    }
+    return {int(size): evaluate(fit(shuffled[:size]).predict, test) for size in sizes}

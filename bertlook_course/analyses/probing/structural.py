@@ -141,9 +141,7 @@ def chain_edges(sentence: TreeSentence) -> Edges:
 
 
 # --- hidden states -------------------------------------------------------------------------------------
-def read_hidden_states(
-    encoder, sentences: Iterable, layer: int, *, batch_size: int = 32
-) -> list[TreeSentence]:
+def read_hidden_states(encoder, sentences: Iterable, layer: int) -> list[TreeSentence]:
     """Vectors of the words of treebank sentences after one layer; what the model cannot read whole is left out.
 
     Parameters
@@ -162,7 +160,7 @@ def read_hidden_states(
         raise ValueError(f"layer lies between 0 and {encoder.n_layers - 1} in {encoder.name}; got {layer}.")
     sentences = [s for s in sentences if not check_reading(encoder, s.words).obstacle]
     read = []
-    states = hidden_states(encoder, [s.words for s in sentences], batch_size=batch_size)
+    states = hidden_states(encoder, [s.words for s in sentences])
     for s, layers in zip(sentences, states, strict=True):
         counted = np.array([tag != "PUNCT" for tag in s.upos])
         # Copied, so that the other layers are let go; the first is the embedding output.

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 
-def scalar_mix(hidden, scores, gamma: float = 1.0) -> np.ndarray:
-    """``gamma * sum_l softmax(scores)_l hidden[l]``: one vector a word from all layers. No layer is normalised.
+def scalar_mix(hidden, scores) -> np.ndarray:
+    """``sum_l softmax(scores)_l hidden[l]``: one vector a word from all layers. No layer is normalised.
 
     Parameters
     ----------
     hidden : array of shape (layer, ...)
         With the embedding output as layer 0: L + 1 of them.
     scores : array of shape (layer,)
-    gamma : float
 
     Raises
     ------
@@ -27,7 +26,7 @@ def scalar_mix(hidden, scores, gamma: float = 1.0) -> np.ndarray:
         raise ValueError(
             f"a mix needs one score for each of the {len(hidden)} layers, embeddings included; got shape {scores.shape}."
         )
-    return gamma * np.tensordot(softmax(scores), hidden, axes=1)
+    return np.tensordot(softmax(scores), hidden, axes=1)
 
 
 def centre_of_gravity(weights) -> float:

@@ -85,12 +85,10 @@ def gold_cases(trees: Sequence[TreebankSentence], poss_rule: str = "") -> Gold:
     )
 
 
-def offset_answers(
-    trees: Sequence[TreebankSentence], offsets: Sequence[int], edge: str = "none"
-) -> np.ndarray:
+def offset_answers(trees: Sequence[TreebankSentence], offsets: Sequence[int]) -> np.ndarray:
     """What the fixed offsets answer, as distances: int16 of shape (word, offset)."""
     room = np.concatenate([np.stack([np.arange(n), np.arange(n)[::-1]], axis=1) for n in map(len, trees)])
-    return OffsetAnswers(room, offsets, edge).rows(slice(None))
+    return OffsetAnswers(room, offsets).rows(slice(None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +100,9 @@ class OffsetAnswers:
     room : int array of shape (word, 2)
         Words of the sentence before and after each word.
     offsets : sequence of int
-    edge : {"none", "clip", "published"}
-        As in `offset_predictor`.
+    edge : {"none", "published"}
+        What they say where their word lies outside the sentence. ``"none"``: no answer, which is wrong. ``"published"``, as in the
+        code released with the paper: the root on the left, the last word on the right.
     """
 
     room: np.ndarray
@@ -117,6 +116,6 @@ class OffsetAnswers:
         distance = np.clip(offsets, -before, after)
         if self.edge == "none":
             distance = np.where(distance != offsets, _NOWHERE, distance)
-        elif self.edge == "published":
+        else:
             distance = np.where(offsets < -before, _ROOT, distance)
         return distance.astype(np.int16)

@@ -21,8 +21,6 @@ DIRECTIONS = ("dependent looks at governor", "governor looks at dependent")
 
 ROOT, NO_ANSWER = -1, -2
 
-EDGES = ("none", "clip", "published")
-
 ALL, WITHOUT_PUNCT = "all", "all but punct"
 
 Predictor = Callable[[TreebankSentence], Sequence[int]]
@@ -108,33 +106,25 @@ def head_predictor(encoder, layer: int, head: int, direction: int = 0, *, query:
     return predict
 
 
-def offset_predictor(offset: int, *, edge: str = "none") -> Predictor:
-    """The baseline: the governor is always the word at the same distance.
+def offset_predictor(offset: int) -> Predictor:
+    """The baseline: the governor is always the word at the same distance; outside the sentence there is no answer, which is wrong.
 
     Parameters
     ----------
     offset : int
         -1 is the previous word, +1 the next; +1 is right-branching.
-    edge : {"none", "clip", "published"}
-        What to say when that word lies outside the sentence. ``"none"``: no answer, which is wrong. ``"clip"``: the
-        first or the last word. ``"published"``, as in the code released with the paper: the root on the left, the
-        last word on the right.
 
     Examples
     --------
     >>> sentence = TreebankSentence(("a", "b", "c"), (1, -1, 1), ("det", "root", "obj"), *[("_",) * 3] * 3, ({},) * 3)
-    >>> [offset_predictor(-2, edge=edge)(sentence).tolist() for edge in ("none", "clip", "published")]
-    [[-2, -2, 0], [0, 0, 0], [-1, -1, 0]]
+    >>> offset_predictor(-2)(sentence).tolist()
+    [-2, -2, 0]
     """
-    if edge not in EDGES:
-        raise ValueError(f"edge must be one of {', '.join(EDGES)}; got {edge!r}.")
 
     def predict(sentence: TreebankSentence) -> np.ndarray:
         n = len(sentence)
         guess = np.arange(n) + offset
-        if edge == "none":
-            return np.where((guess >= 0) & (guess < n), guess, NO_ANSWER)
-        return np.clip(guess, ROOT if edge == "published" else 0, n - 1)
+        return np.where((guess >= 0) & (guess < n), guess, NO_ANSWER)
 
     return predict
 

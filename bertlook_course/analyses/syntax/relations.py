@@ -76,8 +76,6 @@ def score_relations(
     twin: Answers | None = None,
     min_cases: int = 20,
     as_published: bool = False,
-    offsets: Sequence[int] | None = None,
-    replicates: int = REPLICATES,
     permutations: int = 200,
     seed: int = 0,
 ) -> RelationTable:
@@ -97,10 +95,6 @@ def score_relations(
         The conventions of the code released with the paper: head and offset are chosen on the sentences they are
         scored on, offsets run from -3 to +2 and name the root (left) or the last word (right) outside the sentence, the
         root counts in "all", the last of equals wins (by layer, head, direction), an owner that answers with the last word keeps its answer. Collect the answers with ``query="first"`` for its rows.
-    offsets : sequence of int
-        Default -4 to +4 without 0; -3 to +2 with 0 if ``as_published``.
-    replicates : int
-        Of the bootstrap over documents, or over sentences where there are fewer than 20 documents. The choice of the head is not repeated in them.
     permutations : int
         For ``p``: the gold distances of a relation are shuffled among its cases, within what each sentence has room for, so
         that a head which only goes by the typical distance scores as well as before. ``p_corrected`` compares with the best of all heads in both
@@ -139,8 +133,6 @@ def score_relations(
         subtypes=subtypes,
         min_cases=min_cases,
         as_published=as_published,
-        offsets=offsets,
-        replicates=replicates,
         permutations=permutations,
         seed=seed,
     )
@@ -162,8 +154,6 @@ def score_cases(
     subtypes: str,
     min_cases: int,
     as_published: bool,
-    offsets: Sequence[int] | None = None,
-    replicates: int = REPLICATES,
     permutations: int,
     seed: int = 0,
 ) -> RelationTable:
@@ -179,14 +169,14 @@ def score_cases(
         As `Answers` has them.
     about : dict
         What goes into the table's: the model, what was skipped, the twin's name.
-    scheme, subtypes, min_cases, as_published, offsets, replicates, permutations, seed
+    scheme, subtypes, min_cases, as_published, permutations, seed
         As in `score_relations`.
     """
-    offsets = tuple((PUBLISHED_OFFSETS if as_published else OFFSETS) if offsets is None else offsets)
+    offsets = PUBLISHED_OFFSETS if as_published else OFFSETS
     competitors = _competitors(gold, heads, twin, offsets, as_published)
     generator = np.random.default_rng(seed)
     units, kind = _drawn_units(documents)
-    weights = draws(units.max() + 1, replicates=replicates, seed=generator)
+    weights = draws(units.max() + 1, replicates=REPLICATES, seed=generator)
     weights = weights.astype(float)  # floats multiply fast
     rows, too_rare = [], {}
     for relation, words in gold.cases(as_published).items():
@@ -220,7 +210,7 @@ def score_cases(
         "n_sentences": len(documents),
         "n_words": len(gold.distances),
         "min_cases": min_cases,
-        "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over {kind}, {replicates} replicates",
+        "interval": f"{CONFIDENCE:.0%} Poisson bootstrap over {kind}, {REPLICATES} replicates",
         "permutations": permutations,
         "seed": seed,
         "version": __version__,

@@ -145,7 +145,6 @@ def render_gain_grid(
     at: Mapping[str, float],
     sentence: str,
     *,
-    first: int = 1,
     numbers: tuple = (),
 ) -> Picture:
     """A row for each task, a cell for each layer: which share of the whole gain comes with it; a triangle where the gains balance.
@@ -157,8 +156,6 @@ def render_gain_grid(
     at : mapping of task to float
         The expected layer.
     sentence : str
-    first : int
-        The number of the first layer.
     numbers : tuple of TextTable
 
     Raises
@@ -182,19 +179,19 @@ def render_gain_grid(
         said = f"{100 * share:.0f}".replace("-", "−")
         return Cell(
             difference_colour(share / most),
-            f"{names[row]}, layer {first + layer}: {said} %",
+            f"{names[row]}, layer {1 + layer}: {said} %",
             said if abs(share) >= 0.05 else "",
         )
 
     body = [
         text(left - 0.5 * _EM, grid.top - 0.8 * _EM, "layer", anchor="end", fill=MUTED),
-        *grid.numbered(range(first, first + depth), fill=MUTED),
+        *grid.numbered(range(1, 1 + depth), fill=MUTED),
         *grid.cells(cell, names, gap=(1.5, 7), size=1),
     ]
     for row, task in enumerate(names):
         if not np.isfinite(at.get(task, np.nan)):
             continue
-        x, y = grid.middle(row, at[task] - first)
+        x, y = grid.middle(row, at[task] - 1)
         tip = f"M{coordinate(x)} {coordinate(y + 15)}l9 11h-18z"  # as under the bars of the other pictures
         body.append(f'<path d="{tip}" fill="{SELECTED}"/>')
     return Picture(
@@ -203,9 +200,7 @@ def render_gain_grid(
 
 
 # --- two orders -----------------------------------------------------------------------------------------------
-def two_orders_figure(
-    left: Mapping[str, float], right: Mapping[str, float], titles: tuple[str, str], *, size=(9.8, 4.4)
-):
+def two_orders_figure(left: Mapping[str, float], right: Mapping[str, float], titles: tuple[str, str]):
     """The same things in two orders, a line from the place of each in the one to its place in the other.
 
     Parameters
@@ -232,7 +227,7 @@ def two_orders_figure(
     places = [
         {name: place for place, name in enumerate(sorted(side, key=side.get))} for side in (left, right)
     ]
-    with styled_figure(size) as (figure, (axes,)):
+    with styled_figure((9.8, 4.4)) as (figure, (axes,)):
         for name in left:
             start, end = (side[name] for side in places)
             far = abs(end - start) >= 3
@@ -303,7 +298,7 @@ def orders_figure(shares: Mapping[str, float], outlined: str, axis: str, *, size
 
 
 # --- what a layer adds, and what rivals reach --------------------------------------------------------------------
-def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str, *, size=(9.8, 2.8)):
+def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str):
     """From where to where a score rises, a row for each task: a tick before, a line, and the model's mark after.
 
     Parameters
@@ -318,7 +313,7 @@ def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str,
     matplotlib.figure.Figure
     """
     [mark] = marks_of([model])
-    with styled_figure(size) as (figure, (axes,)):
+    with styled_figure((9.8, 2.8)) as (figure, (axes,)):
         for place, (before, after) in enumerate(rows.values()):
             axes.plot(
                 [before, after], [place, place], color=mark.colour, alpha=0.45, linewidth=5, label="_rise"
@@ -334,9 +329,7 @@ def added_figure(rows: Mapping[str, tuple[float, float]], model: str, axis: str,
     return figure
 
 
-def rivals_figure(
-    panels: Mapping[str, Mapping[str, tuple[float, float, float]]], axis: str, *, size=(9.8, 3.2)
-):
+def rivals_figure(panels: Mapping[str, Mapping[str, tuple[float, float, float]]], axis: str):
     """What each of some rivals reaches, a panel for each task, with intervals. Rivals that differ are named in their own panel.
 
     Parameters
@@ -349,7 +342,7 @@ def rivals_figure(
     matplotlib.figure.Figure
     """
     same = len({tuple(rivals) for rivals in panels.values()}) == 1
-    with styled_figure(size, columns=len(panels), sharey=same, sharex=True) as (figure, row):
+    with styled_figure((9.8, 3.2), columns=len(panels), sharey=same, sharex=True) as (figure, row):
         for axes, (task, rivals) in zip(row, panels.items()):
             for place, ((name, found), mark) in enumerate(zip(rivals.items(), marks_of(rivals))):
                 if found is None:

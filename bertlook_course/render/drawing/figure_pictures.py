@@ -118,7 +118,6 @@ def interval_curves(
     *,
     baseline: tuple[str, float] | None = None,
     size: tuple[float, float] = (9.8, 3.9),
-    font_size: float = 18,
     ax=None,
     **curves,
 ):
@@ -130,7 +129,7 @@ def interval_curves(
         What ``Profile.layer_mean`` returns.
     baseline : (name, value), optional
         A horizontal line.
-    published, ylabel, title, ylim, size, font_size, ax
+    published, ylabel, title, ylim, size, ax
         As in `layer_curves`. A published curve has no band: nobody printed an interval for it.
 
     Raises
@@ -147,7 +146,7 @@ def interval_curves(
             )
     means = {name: np.asarray(mean) for name, (mean, _, _) in series.items()}
     before = len(getattr(ax, "lines", ()))
-    figure = layer_curves(means, size=size, font_size=font_size, ax=ax, **curves)
+    figure = layer_curves(means, size=size, font_size=18, ax=ax, **curves)
     axes = figure.axes[0] if ax is None else ax
     for line, (_, low, high) in zip(list(axes.lines)[before:], series.values()):
         axes.fill_between(line.get_xdata(), low, high, color=line.get_color(), alpha=0.25, linewidth=0)
@@ -167,9 +166,6 @@ def render_offset_bars(
     *,
     title: str = "",
     baseline: float | None = None,
-    font_size: float = 24,
-    width: float = 480,
-    height: float = 400,
 ) -> Picture:
     """One bar per offset: how much attention goes so many tokens back (negative) or ahead (positive).
 
@@ -191,7 +187,7 @@ def render_offset_bars(
         raise ValueError(f"one value per offset is needed, {len(offsets)} of them; got shape {values.shape}.")
     if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1.0005:
         raise ValueError("attention to an offset is a share from 0 to 1; scores before the softmax are not.")
-    em = float(font_size)
+    em, width, height = 24.0, 480.0, 400.0
     left, top, bottom = 2.6 * em, 3.0 * em, 2.9 * em
     plot = height - top - bottom
     pitch = (width - left - 0.5 * em) / len(offsets)

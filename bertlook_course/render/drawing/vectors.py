@@ -23,7 +23,7 @@ from .figures import styled_figure
 POSITIVE, NEGATIVE = OKABE_ITO["blue"], OKABE_ITO["vermillion"]
 
 
-def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.2)):
+def mixed_figure(vectors, mixes: Mapping[str, object]):
     """Vectors of layers as arrows in the plane, and what a mix makes of them: a panel for each mix.
 
     Parameters
@@ -37,7 +37,7 @@ def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.2)):
     """
     vectors = as_array(vectors)
     most = float(vectors.max()) * 1.2
-    with styled_figure(size, columns=len(mixes), sharey=True) as (figure, row):
+    with styled_figure((9.8, 2.2), columns=len(mixes), sharey=True) as (figure, row):
         for axes, (title, mixed) in zip(row, mixes.items()):
             for layer, end in enumerate(vectors):
                 _arrow(axes, (0, 0), end, MUTED, 2, f"layer {layer}" if layer else "embeddings")
@@ -49,7 +49,7 @@ def mixed_figure(vectors, mixes: Mapping[str, object], *, size=(9.8, 2.2)):
     return figure
 
 
-def sums_figure(panels: Mapping[str, Sequence], *, size=(9.8, 2.6)):
+def sums_figure(panels: Mapping[str, Sequence]):
     """In each panel vectors tip to tail, and behind them their sum as a thick arrow, or a dot where they cancel.
 
     Parameters
@@ -65,7 +65,7 @@ def sums_figure(panels: Mapping[str, Sequence], *, size=(9.8, 2.6)):
     ValueError
         If a vector has not two numbers.
     """
-    with styled_figure(size, columns=len(panels)) as (figure, row):
+    with styled_figure((9.8, 2.6), columns=len(panels)) as (figure, row):
         for axes, (title, vectors) in zip(row, panels.items()):
             vectors = as_array(vectors)
             if vectors.ndim != 2 or vectors.shape[1] != 2:
@@ -130,7 +130,7 @@ def terms_figure(
     return figure
 
 
-def turn_figure(parts, names: Sequence[str], *, size=(9.8, 3.9)):
+def turn_figure(parts, names: Sequence[str]):
     """Vectors tip to tail, their sum, the sum without the last of them, and the angle between the two.
 
     Parameters
@@ -151,7 +151,7 @@ def turn_figure(parts, names: Sequence[str], *, size=(9.8, 3.9)):
     ends = parts.cumsum(axis=0)
     before, after = ends[-1], ends[-2]
     first, second = (float(np.degrees(np.arctan2(y, x))) for x, y in (before, after))
-    tall = 1.2 * ends[:, 1].max()
+    tall, size = 1.2 * ends[:, 1].max(), (9.8, 3.9)
     aside, radius = 0.04 * tall, 0.5 * tall
     with styled_figure(size) as (figure, [axes]):
         for end, part, name in zip(ends, parts, names):

@@ -24,6 +24,8 @@ HANDOUT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 
+SECONDS_TO_PRINT = 120
+
 _HEADING = re.compile(r"<h([1-6])\b([^>]*)>(.*?)</h\1>", re.DOTALL)
 
 _FRAME = re.compile(r"<iframe\b.*?</iframe>", re.DOTALL)
@@ -104,7 +106,7 @@ def render_handout(
     )
 
 
-def print_pdf(page: Path, pdf: Path, *, timeout: float = 120) -> Path:
+def print_pdf(page: Path, pdf: Path) -> Path:
     """Print a page with a headless Chromium.
 
     Raises
@@ -136,10 +138,12 @@ def print_pdf(page: Path, pdf: Path, *, timeout: float = 120) -> Path:
             command.insert(1, "--no-sandbox")  # Chromium refuses to be root in its sandbox
         before = pdf.stat().st_mtime_ns if pdf.exists() else None
         try:
-            done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout)
+            done = subprocess.run(
+                command, check=False, capture_output=True, text=True, timeout=SECONDS_TO_PRINT
+            )
             reason = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         except subprocess.TimeoutExpired:
-            reason = f"it took more than {timeout:g} s"
+            reason = f"it took more than {SECONDS_TO_PRINT} s"
         except OSError as error:
             reason = str(error)
     if not pdf.exists() or pdf.stat().st_mtime_ns == before:

@@ -21,6 +21,7 @@ from .state import LINKS, STATE, displayed
 RECORDING = "bertlook_recording"  # where the recording stands in an executed notebook's metadata
 
 MOST_OUTPUT = 100_000_000  # characters of a notebook
+SECONDS_FOR_CELL = 3600  # on a model without shipped evidence, a deck fits and trains as it opens
 SECONDS_TO_STOP = 5.0  # that a kernel has after each interrupt
 SECONDS_FOR_OUTPUT = 60  # that what a cell showed may come after its end
 
@@ -305,7 +306,7 @@ def _bounded_client(notebook, folder: Path, timeout: float, *, keeps_widgets: bo
     )
 
 
-def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = print, timeout: float = 3600):
+def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = print):
     """Run a deck and return it executed, with widget state and recording; the one given is left alone.
 
     Parameters
@@ -317,8 +318,6 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
         What the deck is called in messages.
     say : callable
         Gets a line now and then.
-    timeout : float
-        Seconds one cell may take. An hour by default: on a model without shipped evidence, a deck fits and trains as it opens.
 
     Raises
     ------
@@ -334,7 +333,7 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
         recording.update(_recording(client, client.nb, say))
 
     try:
-        done = execute(notebook, folder=folder, timeout=timeout, on_cell=progress, at_end=record)
+        done = execute(notebook, folder=folder, timeout=SECONDS_FOR_CELL, on_cell=progress, at_end=record)
     except ModuleNotFoundError as error:
         raise ExportError(
             f"{error.name} is not installed, so the deck cannot be run. Start with `python3 start.py`, or install it: "
@@ -346,7 +345,7 @@ def run_deck(notebook, *, folder: Path, name: str, say: Callable[[str], None] = 
             "raised": f"cell {stop.number} fails, so the deck is not exported.\n{stop.text}\nMend the cell, or see it in "
             "JupyterLab with `bertlook lab`.",
             "output": f"cell {stop.number} prints without end: the deck has more than {MOST_OUTPUT / 1e6:.0f} MB of output.",
-            "time": f"cell {stop.number} took more than {timeout:g} s.",
+            "time": f"cell {stop.number} took more than {SECONDS_FOR_CELL} s.",
             "lost": f"cell {stop.number} ended, and what it showed did not arrive within {SECONDS_FOR_OUTPUT} s. Try once more.",
             "died": f"Python died in cell {stop.number} (out of memory?).",
         }

@@ -229,7 +229,6 @@ def present_static(
     route: int | None = None,
     model: str | None = None,
     browser: bool = True,
-    say: Callable[[str], None] = print,
 ) -> int:
     """Open the exported file of a deck, made anew if it is missing or older than the deck.
 
@@ -249,12 +248,12 @@ def present_static(
         on_route(json.loads(source.read_text(encoding="utf-8")), route)  # or say that there is none
     page = Path(root, FOLDER, *([model_title(model)] if model else []), f"{source.stem}.html")
     if not page.is_file() or page.stat().st_mtime < source.stat().st_mtime:
-        say(f"Making {page.name} from the deck; this takes as long as the deck runs.")
-        export_deck(source, page.parent, say=say)
+        print(f"Making {page.name} from the deck; this takes as long as the deck runs.")
+        export_deck(source, page.parent)
     address = page.resolve().as_uri() + (f"?route={route}" if route else "")
-    say(f"Slides:  {address}")
+    print(f"Slides:  {address}")
     if browser and not _opened(address):
-        say("No browser could be started. Open that file in any browser yourself.")
+        print("No browser could be started. Open that file in any browser yourself.")
         return 1
     return 0
 

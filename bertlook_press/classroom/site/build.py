@@ -280,7 +280,7 @@ class Plan:
 
     def _api(self, out):
         tool = str(self.root / "tools" / "api_reference.py")
-        command = [sys.executable, tool, "--no-source", "--out", str(out / "api")]
+        command = [sys.executable, tool, "--out", str(out / "api")]
         done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=self.root)
         if not (out / "api" / "index.html").is_file():
             raise ExportError(

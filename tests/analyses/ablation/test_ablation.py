@@ -574,7 +574,7 @@ def test_a_head_that_matters_is_found_and_noise_is_not():
 def test_a_unit_stays_in_one_half():
     base = np.tile([1.0, 0.0], 20)
     without = 1 - base[None, None]
-    answer = heads_that_matter(effects_of(base, without), units=np.repeat(np.arange(20), 2), splits=5)
+    answer = heads_that_matter(effects_of(base, without), units=np.repeat(np.arange(20), 2))
     assert (answer.change == 0).all() and (answer.found == 0).all()  # each unit's two changes cancel
 
 
@@ -592,15 +592,15 @@ def test_the_chance_of_the_best_gain_keeps_how_heads_depend_on_one_another():
     random = np.random.default_rng(2)
     base = (random.random(200) < 0.6).astype(float)
     noise = np.where(random.random((3, 4, 200)) < 0.1, 1 - base, base)
-    gain, p = best_gain_p(effects_of(base, noise), draws=2000)
+    gain, p = best_gain_p(effects_of(base, noise))
     assert gain == pytest.approx(100 * (noise - base).mean(-1).max()) and p > 0.05
     real = noise.copy()
     real[0, 0] = np.where(random.random(200) < 0.3, 1, base)
-    assert best_gain_p(effects_of(base, real), draws=2000)[1] < 0.01
+    assert best_gain_p(effects_of(base, real))[1] < 0.01
     # Twelve copies of one head are one try, not twelve.
     copies = np.repeat(noise[:1, :1], 12, axis=1)
-    single = best_gain_p(effects_of(base, noise[:1, :1]), draws=2000)[1]
-    assert best_gain_p(effects_of(base, copies), draws=2000)[1] == single
+    single = best_gain_p(effects_of(base, noise[:1, :1]))[1]
+    assert best_gain_p(effects_of(base, copies))[1] == single
 
 
 # ---- what is refused ------------------------------------------------------------------------------------------

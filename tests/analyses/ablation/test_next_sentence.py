@@ -16,6 +16,7 @@ from bertlook_course.analyses.ablation import (
     all_heads,
     next_sentence_head,
 )
+from bertlook_course.corpora import load_pairs
 from bertlook_teach.model import load_encoder
 
 PAIRS = [
@@ -109,9 +110,10 @@ def test_the_bench_shows_it_by_name(encoder):
 
 
 def test_the_seam_of_two_paragraphs():
-    assert adjoining_sentences([("One. Two?", "Three! Four.")]) == [("Two?", "Three!")]
-    shipped = adjoining_sentences()
-    assert len(shipped) == 100 and all(a and b for a, b in shipped)
+    shipped, pairs = adjoining_sentences(), load_pairs()
+    assert len(shipped) == 100 == len(pairs)
+    for (last, first), (a, b) in zip(shipped, pairs):
+        assert 0 < len(last) < len(a) and a.endswith(last) and 0 < len(first) < len(b) and b.startswith(first)
 
 
 def test_a_random_twin_gets_a_random_head_always_the_same():

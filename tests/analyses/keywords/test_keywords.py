@@ -514,7 +514,6 @@ test_what_is_refused = refusals(
     (lambda: random_removal(additive, list(WORTH), n_orders=1), "two random orders"),
     (lambda: random_removal(additive, list(WORTH), steps=0), "one step or more"),
     (lambda: removal_curve(additive, [(0, 0), (0, 0)]), r"got 2 heads \(1 different\)"),
-    (lambda found, data: without_heads(found.regression, data, "accuracy"), "'AUC' or 'F1'; got 'accuracy'"),
 )  # fmt: skip
 
 

@@ -138,7 +138,7 @@ def test_hidden_states_are_those_of_the_layer_and_the_mean_of_the_pieces(specime
     from bertlook_course.corpora import load_treebank
 
     sentences = load_treebank()[:4]
-    read = read_hidden_states(specimen, sentences, 2, batch_size=3)
+    read = read_hidden_states(specimen, sentences, 2)
     for sentence, found in zip(sentences, read):
         encoded = specimen.tokenizer(list(sentence.words), is_split_into_words=True, return_tensors="pt")
         kept = []

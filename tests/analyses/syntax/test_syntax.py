@@ -29,7 +29,7 @@ from bertlook_course.analyses.syntax import (
     shuffled_distances,
 )
 from bertlook_course.analyses.syntax.answers import _NOWHERE, _ROOT
-from bertlook_course.analyses.syntax.gold import gold_cases, offset_answers
+from bertlook_course.analyses.syntax.gold import OffsetAnswers, gold_cases, offset_answers
 from bertlook_course.analyses.syntax.relations import _effective
 from bertlook_course.corpora import read_conllu
 from bertlook_teach.disk import data_path
@@ -107,16 +107,19 @@ def test_offset_plus_one_is_right_branching():
     assert evaluate(offset_predictor(-2), [CAT])["obl"] == (1, 1)
 
 
-@pytest.mark.parametrize("edge, first, last", [("none", -2, -2), ("clip", 0, 4), ("published", -1, 4)])
-def test_what_an_offset_says_at_the_edge_is_a_choice(edge, first, last):
-    assert offset_predictor(-3, edge=edge)(CAT)[0] == first
-    assert offset_predictor(+3, edge=edge)(CAT)[4] == last
-    assert offset_predictor(+2, edge=edge)(CAT)[0] == 2
+def kept_inside(offset, first=0):
+    """A rule of its own: the word at an offset, or the last one, or the first (-1: the root, as in the released code)."""
+    return lambda s: np.clip(np.arange(len(s)) + offset, first, len(s) - 1)
+
+
+def test_an_offset_has_no_answer_outside_the_sentence():
+    assert offset_predictor(-3)(CAT)[0] == offset_predictor(+3)(CAT)[4] == NO_ANSWER
+    assert offset_predictor(+2)(CAT)[0] == 2
 
 
 def test_the_released_codes_baseline_can_name_the_root():
     names = sentence("go now", [0, 1], "root advmod")
-    scores = evaluate(offset_predictor(-1, edge="published"), [names], count_root=True)
+    scores = evaluate(kept_inside(-1, first=-1), [names], count_root=True)
     assert scores["all"] == (2, 2)
     assert evaluate(offset_predictor(-1), [names], count_root=True)["all"] == (1, 2)
     # the root is counted over all relations, and has no row of its own
@@ -175,8 +178,8 @@ def test_an_offset_that_points_outside_answers_nothing_or_as_published():
     """Two sentences in one row; outside is what lies before the first and after the last word, by one place already."""
     trees, no = [sentence("a b c", [2, 0, 2], "x root x"), sentence("a", [0], "root")], _NOWHERE
     assert offset_answers(trees, (-1, 2)).T.tolist() == [[no, -1, -1, no], [2, no, no, no]]
-    published = offset_answers(trees, (-1, 2), "published").T.tolist()
-    assert published == [
+    published = OffsetAnswers(gold_cases(trees).room, (-1, 2), "published").rows(slice(None))
+    assert published.T.tolist() == [
         [_ROOT, -1, -1, _ROOT],
         [2, 1, 0, 0],
     ]  # the root on the left, the last word on the right
@@ -186,11 +189,14 @@ def test_the_predictor_of_an_offset_answers_as_the_table_does():
     """One sentence at a time; the word after the last is outside by one place already."""
     tree = sentence("a b c", [2, 0, 2], "x root x")
     for offset in range(-4, 5):
-        for edge in ("none", "clip", "published"):
-            distances = offset_answers([tree], (offset,), edge)[:, 0].tolist()
+        for edge, predictor in (
+            ("none", offset_predictor(offset)),
+            ("published", kept_inside(offset, first=-1)),
+        ):
+            distances = OffsetAnswers(gold_cases([tree]).room, (offset,), edge).rows(slice(None))[:, 0]
             places = {_NOWHERE: NO_ANSWER, _ROOT: -1}
-            told = [places.get(distance, word + distance) for word, distance in enumerate(distances)]
-            assert offset_predictor(offset, edge=edge)(tree).tolist() == told, (offset, edge)
+            told = [places.get(distance, word + distance) for word, distance in enumerate(distances.tolist())]
+            assert predictor(tree).tolist() == told, (offset, edge)
     assert offset_predictor(1)(tree).tolist() == [1, 2, NO_ANSWER]
 
 
@@ -430,7 +436,7 @@ def test_a_head_that_only_knows_the_distance_is_not_significant(treebank):
         sentences,
         layers=1,
         heads=1,
-        planted={(d, 0, 0): offset_predictor(+1, edge="clip") for d in (0, 1)},
+        planted={(d, 0, 0): kept_inside(+1) for d in (0, 1)},
     )
     row = score_relations(answers, permutations=60)["det"]
     assert row.p_corrected == 1 and abs(row.gain) < 1e-9
@@ -452,7 +458,7 @@ def test_the_published_protocol_chooses_on_the_scored_sentences(treebank):
     words = sum(len(s) for s in treebank[:100])
     assert table["all"].n == words  # the root counts, as wrong for heads
     assert score_relations(answers, permutations=0)["all"].n == words - 100
-    baseline = evaluate(offset_predictor(1, edge="published"), in_scheme(treebank[:100], "stanford"), count_root=True, poss_rule="published")  # fmt: skip
+    baseline = evaluate(kept_inside(1, first=-1), in_scheme(treebank[:100], "stanford"), count_root=True, poss_rule="published")  # fmt: skip
     assert table["all"].in_sample_baseline == pytest.approx(baseline["all"].accuracy)
     assert table["poss"].baseline >= baseline["poss"].accuracy
 
@@ -545,7 +551,6 @@ def test_another_language_needs_nothing_else(tmp_path, capsys):
 test_what_is_refused = refusals(
     (lambda: judge([0, 1, 2, 3], CAT), r"one governor for each of the 5 words; got shape \(4,\)"),
     (lambda: judge([0] * 5, CAT, poss_rule="yes"), "poss_rule must be"),
-    (lambda: offset_predictor(1, edge="wrap"), "edge must be one of none, clip, published; got 'wrap'"),
     (lambda tiny: head_predictor(tiny, 8, 10), r"no head \[8, 10\]: layers go from 0 to 2, heads from 0 to 1", IndexError),
     (lambda tiny: head_predictor(tiny, 0, 0, "transpose"), "direction is 0"),
     (lambda tiny: collect_answers(tiny, [LONG]), "no sentence of the treebank can be read .*: 1 longer than the model reads"),
