@@ -166,7 +166,7 @@ def models_picture(models: Sequence[tuple[str, int, int, str]]) -> Picture:
     Parameters
     ----------
     models : sequence of (name, layers, heads, what it is for)
-        Names begin as in `bertlook_teach.views.MODEL_WORDS`: "specimen", "MiniLM", "BERT-base".
+        Names begin as in `MODEL_WORDS` of views/drawing/palette.py: "specimen", "MiniLM", "BERT-base".
     """
     body, tallest, cell, column, most = (
         [],
