@@ -350,7 +350,7 @@ def test_more_is_added_when_asked_for_and_stays(project, level, extras):
         (["--torch", "--lab"], "torch", ["-m", "bertlook_bench", "lab"]),
         (["--torch", "present", "04"], "torch", ["-P", "-m", "bertlook_bench", "present", "04"]),
         (["present", "04"], "", ["-P", "-m", "bertlook_bench", "present", "04"]),
-        (["--torch", "test", "-x"], "test", ["-m", "pytest", "-x"]),
+        (["--torch", "test", "--lf"], "test", ["-m", "pytest", "--lf"]),
     ],
 )
 def test_how_much_is_installed_for_which_command(monkeypatch, words, level, command):
