@@ -137,10 +137,14 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
     from bertlook_teach.measures import value_norms
     from bertlook_teach.model import output_projection
     from bertlook_teach.views import default_measures, page_rules
+    from bertlook_teach.views.head_map import MenuMeasure
+
+    measures = {**default_measures(), "to . and ,": MenuMeasure("to", "punct")}
 
     for text, pair in (
         (TEXT, None),
         ("The cat sat on the mat.", "It slept there all day, unbelievably."),
+        ("The cat sat", None),  # without a mark: what goes to marks is 0 in all heads
         (
             "Na\u00efve caf\u00e9s, nai\u0308ve CAFE\u0301! \u4e2d\u6587 don't \ud55c\uae00 x\u200by [MASK] 😀 e\u0301\u0323.",
             None,
@@ -154,15 +158,13 @@ def test_every_number_of_map_and_view_is_pythons(live, specimen):
           const list = (data, kind) => [...new kind(data.buffer)];
           return { names, ranges: map.ranges, map: list(map.data, Float32Array), view: list(view.data, Uint16Array), norms: list(view.norms, Float32Array), texts: view.texts };
         }"""
-        found = live.page.evaluate(
-            asked.replace("OPENED", OPENED), [text, pair, page_rules(default_measures())]
-        )
-        explorer = HeadExplorer(specimen, text, pair)
-        assert found["names"] == list(default_measures()) == explorer.head_map.measures
+        found = live.page.evaluate(asked.replace("OPENED", OPENED), [text, pair, page_rules(measures)])
+        explorer = HeadExplorer(specimen, text, pair, measures)
+        assert found["names"] == explorer.head_map.measures
         n = len(attention.tokens)
         weights = np.reshape(found["view"], (6, 6, n, n)) / 65535
         assert np.abs(weights - attention.weights).max() < 2e-5
-        values = np.stack([measure(attention) for measure in default_measures().values()])
+        values = np.stack([measure(attention) for measure in measures.values()])
         assert np.abs(np.reshape(found["map"], values.shape) - values).max() < 1e-4
         assert np.allclose(found["ranges"], explorer.head_map.ranges, atol=1e-4)
         norms = value_norms(attention, output_projection(specimen))

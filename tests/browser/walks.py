@@ -18,6 +18,7 @@ DRAWN_BY = (
     "slides/theme/**/*",
     "bertlook_*/**/*.js",
     "bertlook_*/**/*.css",
+    "bertlook_*/**/captions.py",
     "tests/browser/look.js",
 )
 ALL = bool(os.environ.get("BERTLOOK_ALL"))

@@ -54,7 +54,8 @@ globalThis.bertlookTraits = (() => {
       if (rules[name]) {
         const values = measure(rules[name], run);
         numbers.set(values, k * size);
-        ranges.push([Math.min(0, ...values), Math.max(...values)]);
+        const low = Math.min(0, ...values), high = Math.max(...values);
+        ranges.push([low, high === low ? low + 1 : high]); // as value_range of bertlook_teach has it
       } else {
         for (let i = 0; i < size; i++) numbers[k * size + i] = before.getFloat32(4 * (k * size + i), true);
         ranges.push(kept.get("ranges")[k]);

@@ -160,7 +160,10 @@ function createHeadView(host, get, emit) {
 
   // Room for a sentence of the usual length, so that the page does not move from head to head.
   function captionLines(width) {
-    const usual = `${get("badge") ?? ""} Head 12-12: over 99 % of “something” goes to “somebody”. On average, 99 % goes to the previous token.`;
+    const pair = { query: quoted("something", false), key: quoted("somebody", false) };
+    const largest = worded("largest weight", { head: headName(11, 11), share: percent(0.998), ...pair });
+    const habit = worded("goes on average", { share: percent(0.99), place: worded("place before", { unit: "token" }) });
+    const usual = [get("badge") ?? "", largest, habit].join(" ");
     return Math.max(1, Math.min(4, Math.ceil((1.06 * textWidth(root, usual)) / width)));
   }
 
